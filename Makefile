@@ -1,0 +1,92 @@
+# The commands of the project. `make` alone lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# SHORT=1: the short forms that `make check` uses. STRICT=1: `make bench` fails over a limit.
+SHORT ?=
+STRICT ?=
+
+# Which tests need a real plugin (a pattern of test targets, over the whole workspace) and where the benchmarks are.
+PLUGIN_TESTS ?= pjrt*
+BENCH_PACKAGE ?= dispatch-bench
+
+# A shell that did not read cargo's profile still finds it.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+# Where the pinned compiler is installed only as `stable`, use it under that name.
+ifeq ($(RUSTUP_TOOLCHAIN),)
+toolchain := $(shell scripts/toolchain)
+ifneq ($(toolchain),)
+export RUSTUP_TOOLCHAIN := $(toolchain)
+endif
+endif
+
+# On CI the committed lock file has to be the right one.
+locked := $(if $(CI),--locked)
+# Tests, lints and examples ask for the same features of the same packages, so that they share one build.
+everything := --workspace --all-features $(locked)
+
+# Tests that repeat something very often read this and repeat it less.
+ifneq ($(SHORT),)
+export DISPATCH_TEST_SHORT := 1
+endif
+
+.PHONY: help
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## install what is missing, get the plugin, build and run the main job
+	@scripts/setup
+	@scripts/get-plugin default >/dev/null
+	@echo "== quickstart: one family, compiled once, called again and again"
+	@cargo run --release --quiet $(locked) -p quickstart
+	@echo "== logistic_regression: Newton's method in f64 on a real table"
+	@cargo run --release --quiet $(locked) -p logistic_regression
+
+.PHONY: test
+test: ## the same set-up, then every test, on the default plugin
+	@scripts/setup tests
+	@scripts/get-plugin default >/dev/null
+	cargo test $(everything)
+	@scripts/run-examples $(everything)
+
+.PHONY: test-plugins
+test-plugins: ## the tests that need a real plugin, once on each of the three
+	@scripts/setup tests
+	@plugins=$$(scripts/get-plugin all); \
+	for plugin in $$plugins; do \
+	    echo "== plugin $${plugin##*/}"; \
+	    PJRT_PLUGIN_PATH_CPU=$$plugin cargo test $(everything) --test '$(PLUGIN_TESTS)'; \
+	done
+
+.PHONY: bench
+bench: ## the benchmarks; a table, target/bench/results.json, criterion's report (STRICT=1: fail over a limit)
+	@scripts/setup tests
+	@scripts/get-plugin default >/dev/null
+	@rm -f target/bench/results.json
+	cargo bench $(locked) -p $(BENCH_PACKAGE)
+	@scripts/bench-table $(if $(STRICT),--strict) target/bench/results.json
+
+.PHONY: check
+check: ## short forms of test-plugins and sanitize
+	@$(MAKE) test-plugins SHORT=1
+	@$(MAKE) sanitize SHORT=1
+
+.PHONY: sanitize
+sanitize: ## the cache under loom, the runtime under AddressSanitizer and valgrind, where installed
+	@scripts/setup
+	@SHORT=$(SHORT) scripts/sanitize $(locked)
+
+.PHONY: lint
+lint: ## formatting, clippy, docs, scripts, file contents, minimum Rust version
+	@scripts/setup tests
+	cargo fmt --all --check
+	cargo clippy $(everything) --all-targets -- -D warnings
+	cargo check $(locked) -p dispatch-runtime --no-default-features
+	RUSTDOCFLAGS='-D warnings' cargo doc $(everything) --no-deps --quiet
+	@scripts/check-msrv
+	@scripts/check-files
