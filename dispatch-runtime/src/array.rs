@@ -1,0 +1,323 @@
+//! Device arrays.
+
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use crate::aval::shape_text;
+use crate::client::{Client, Device};
+use crate::engine::RawBuffer;
+use crate::host::Element;
+use crate::{Aval, DType, Error, Result};
+
+/// Version of the layout of [`Handle`]; handles cross shared objects that may be built from different sources.
+pub(crate) const HANDLE_VERSION: u32 = 1;
+
+/// Shapes up to this rank are stored in the handle itself.
+const INLINE_RANK: usize = 6;
+
+/// What an [`Array`] points to: one buffer, with what never changes about it.
+///
+/// The layout is fixed by `repr(C)` and stamped with a version, since handles are passed between shared objects that
+/// each link their own copy of this crate. `release` is the function of the copy that made the handle.
+#[repr(C)]
+pub(crate) struct Handle {
+    version: u32,
+    /// The dtype in the low byte, the rank above it: one comparison checks both.
+    tag: u32,
+    refs: AtomicU32,
+    /// Index of the device in the client's list.
+    device: u32,
+    client: Client,
+    buffer: RawBuffer,
+    /// Set once, when the buffer is given to a program. The buffer itself stays until the last reference goes, so a
+    /// call that loses a race against a donation still passes a pointer to something alive.
+    donated: AtomicBool,
+    release: unsafe extern "C" fn(NonNull<Handle>),
+    /// `rank` sizes, in `inline` or on the heap.
+    dims: *const i64,
+    inline: MaybeUninit<[i64; INLINE_RANK]>,
+}
+
+/// An array on a device: a counted reference to a PJRT buffer (or another engine's) with its dtype, shape and device.
+///
+/// Cloning is cheap and refers to the same buffer. The data may still be computing: reading waits for it,
+/// [`Array::await_ready`] waits explicitly. An array that was donated to a program is gone for all its clones; using
+/// it again is an error.
+///
+/// ```no_run
+/// use dispatch_runtime::prelude::*;
+///
+/// let client = Client::cpu()?;
+/// let a = client.array(&[1f32, 2.0, 3.0, 4.0], &[2, 2])?;
+/// assert_eq!((a.dtype(), a.shape()), (DType::F32, &[2, 2][..]));
+/// assert_eq!(a.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[repr(transparent)]
+pub struct Array(NonNull<Handle>);
+
+// SAFETY: the handle is only written through atomics, and its engine takes calls from any thread.
+unsafe impl Send for Array {}
+// SAFETY: as above.
+unsafe impl Sync for Array {}
+
+/// The tag of a dtype and a rank, as handles hold it.
+#[inline(always)]
+pub(crate) const fn tag(dtype: DType, rank: usize) -> u32 {
+    dtype as u32 | (rank as u32) << 8
+}
+
+impl Array {
+    /// Takes over a buffer.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns `buffer`, a live buffer of the client's engine on the device with this index, of this dtype
+    /// and shape, and gives it up.
+    #[inline]
+    pub(crate) unsafe fn from_raw(
+        client: Client,
+        buffer: RawBuffer,
+        device: u32,
+        dtype: DType,
+        shape: &[i64],
+    ) -> Array {
+        let mut handle = Box::new(Handle {
+            version: HANDLE_VERSION,
+            tag: tag(dtype, shape.len()),
+            refs: AtomicU32::new(1),
+            device,
+            client,
+            buffer,
+            donated: AtomicBool::new(false),
+            release,
+            dims: std::ptr::null(),
+            inline: MaybeUninit::uninit(),
+        });
+        if shape.len() <= INLINE_RANK {
+            let inline: *mut i64 = handle.inline.as_mut_ptr().cast();
+            // SAFETY: `inline` has room for `INLINE_RANK` sizes and nothing else refers to it yet.
+            unsafe { inline.copy_from_nonoverlapping(shape.as_ptr(), shape.len()) };
+            handle.dims = inline;
+        } else {
+            handle.dims = Box::into_raw(Box::<[i64]>::from(shape)).cast();
+        }
+        Array(NonNull::from(Box::leak(handle)))
+    }
+
+    #[inline(always)]
+    fn handle(&self) -> &Handle {
+        // SAFETY: this reference is counted, so the handle lives at least as long as `self`.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// The element type.
+    #[inline(always)]
+    pub fn dtype(&self) -> DType {
+        let code = self.handle().tag as u8;
+        // SAFETY: `from_raw` made the tag from a `DType`.
+        unsafe { std::mem::transmute::<u8, DType>(code) }
+    }
+
+    /// The number of dimensions.
+    #[inline(always)]
+    pub fn rank(&self) -> usize {
+        (self.handle().tag >> 8) as usize
+    }
+
+    /// The sizes, outermost first; empty for a scalar.
+    #[inline(always)]
+    pub fn shape(&self) -> &[i64] {
+        // SAFETY: `dims` points to `rank` sizes that live and do not change as long as the handle.
+        unsafe { std::slice::from_raw_parts(self.handle().dims, self.rank()) }
+    }
+
+    /// The number of elements.
+    #[allow(clippy::len_without_is_empty)] // as for `Aval`
+    pub fn len(&self) -> usize {
+        self.shape().iter().product::<i64>() as usize
+    }
+
+    /// Dtype and shape.
+    pub fn aval(&self) -> Aval {
+        Aval::new(self.dtype(), self.shape())
+    }
+
+    /// The client that the array belongs to.
+    #[inline(always)]
+    pub fn client(&self) -> Client {
+        self.handle().client
+    }
+
+    /// The device that the array lives on.
+    pub fn device(&self) -> Device {
+        self.client().device_at(self.handle().device)
+    }
+
+    /// Whether the array was given to a program; every further use of it is an error.
+    #[inline(always)]
+    pub fn is_donated(&self) -> bool {
+        self.handle().donated.load(Ordering::Relaxed)
+    }
+
+    /// Whether the data has been computed.
+    pub fn is_ready(&self) -> Result<bool> {
+        self.check_alive()?;
+        // SAFETY: the buffer is alive as long as the handle.
+        unsafe { self.client().engine().is_ready(self.buffer()) }
+    }
+
+    /// Waits until the data has been computed. An error of the computation appears here.
+    pub fn await_ready(&self) -> Result<()> {
+        self.check_alive()?;
+        // SAFETY: the buffer is alive as long as the handle.
+        unsafe { self.client().engine().await_ready(self.buffer()) }
+    }
+
+    /// Waits for the data and copies it to the host, row-major.
+    ///
+    /// `T` must be the dtype's Rust type: nothing is converted.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        if T::DTYPE != self.dtype() {
+            return Err(Error::DType {
+                argument: "self".into(),
+                expected: self.dtype().to_string(),
+                got: format!("{} from the type asked for", T::DTYPE),
+            });
+        }
+        let mut out: Vec<T> = Vec::with_capacity(self.len());
+        // SAFETY: zero bytes are a value of every `Element`, and the capacity is there.
+        unsafe {
+            out.as_mut_ptr().write_bytes(0, self.len());
+            out.set_len(self.len());
+        }
+        // SAFETY: the slice covers the vector's elements; the engine writes valid elements of this dtype.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<u8>(), size_of_val(out.as_slice()))
+        };
+        self.read_bytes(bytes)?;
+        Ok(out)
+    }
+
+    /// Waits for the data and copies it to the host, row-major, as bytes.
+    pub(crate) fn read_bytes(&self, out: &mut [u8]) -> Result<()> {
+        self.check_alive()?;
+        // SAFETY: the buffer is alive as long as the handle, and dtype and shape are its own.
+        unsafe { self.client().engine().read(self.buffer(), (self.dtype(), self.shape()), out) }
+    }
+
+    /// Copies the array to another device of its client; the same array if it is there already.
+    pub fn to_device(&self, device: Device) -> Result<Array> {
+        self.check_alive()?;
+        if device == self.device() {
+            return Ok(self.clone());
+        }
+        if device.client() != self.client() {
+            return Err(Error::Client {
+                argument: "device".into(),
+                expected: self.client().to_string(),
+                got: device.client().to_string(),
+            });
+        }
+        // SAFETY: the buffer is alive as long as the handle; the copy is ours and has the same dtype and shape.
+        unsafe {
+            let copy = self.client().engine().copy(self.buffer(), device.index() as usize)?;
+            Ok(Array::from_raw(self.client(), copy, device.index(), self.dtype(), self.shape()))
+        }
+    }
+
+    /// The dtype and the rank in one word.
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> u32 {
+        self.handle().tag
+    }
+
+    /// Index of the device in the client's list.
+    #[inline(always)]
+    pub(crate) fn device_index(&self) -> u32 {
+        self.handle().device
+    }
+
+    /// The engine's buffer; alive as long as `self`.
+    #[inline(always)]
+    pub(crate) fn buffer(&self) -> RawBuffer {
+        self.handle().buffer
+    }
+
+    /// Whether both are references to one buffer.
+    #[inline(always)]
+    pub(crate) fn same(&self, other: &Array) -> bool {
+        self.0 == other.0
+    }
+
+    /// Marks the buffer as given away; false if it already was.
+    pub(crate) fn donate(&self) -> bool {
+        !self.handle().donated.swap(true, Ordering::AcqRel)
+    }
+
+    fn check_alive(&self) -> Result<()> {
+        if self.is_donated() {
+            return Err(Error::Donated {
+                argument: "self".into(),
+                reason: "the array was donated to an earlier call and is gone".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Clone for Array {
+    #[inline]
+    fn clone(&self) -> Array {
+        // Relaxed as in `Arc`: a new reference is made from one that is alive. More than 2^31 references mean a leak
+        // in a loop; stop before the counter wraps.
+        if self.handle().refs.fetch_add(1, Ordering::Relaxed) > i32::MAX as u32 {
+            std::process::abort();
+        }
+        Array(self.0)
+    }
+}
+
+impl Drop for Array {
+    #[inline]
+    fn drop(&mut self) {
+        // The last reference needs no atomic write: nobody else can make another from it.
+        let refs = &self.handle().refs;
+        if refs.load(Ordering::Acquire) == 1 || refs.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: this was the last reference.
+            unsafe { (self.handle().release)(self.0) }
+        }
+    }
+}
+
+/// Ends a handle and its buffer.
+///
+/// # Safety
+///
+/// `handle` was made by `from_raw` of this copy of the crate, and no reference to it is left.
+unsafe extern "C" fn release(handle: NonNull<Handle>) {
+    // SAFETY: by the caller's promise the box is ours again, with its heap shape if it has one.
+    unsafe {
+        let handle = Box::from_raw(handle.as_ptr());
+        let rank = (handle.tag >> 8) as usize;
+        if rank > INLINE_RANK {
+            drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(handle.dims.cast_mut(), rank)));
+        }
+        handle.client.engine().destroy(handle.buffer);
+    }
+}
+
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{} on {}", self.dtype(), shape_text(self.shape()), self.device())
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let donated = if self.is_donated() { ", donated" } else { "" };
+        write!(f, "Array({self}{donated})")
+    }
+}

@@ -1,0 +1,162 @@
+//! Clients and devices.
+
+use std::fmt;
+
+use crate::array::Array;
+use crate::engine::Engine;
+use crate::executable::Executable;
+use crate::host::{Element, HostView};
+use crate::program::Source;
+use crate::{Error, Result};
+
+/// What a [`Client`] points to; lives for the rest of the process.
+///
+/// `repr(C)` with a version in front, because handles are passed between shared objects.
+#[repr(C)]
+pub(crate) struct Handle {
+    version: u32,
+    engine: Box<dyn Engine>,
+}
+
+/// A connection to one platform: the devices, the compiler and the memory behind a PJRT plugin or another engine.
+///
+/// A client is a process-long handle: copying it is free and it is never closed, because buffers and compiled
+/// programs may outlive every other value. Two clients are equal if they are the same one.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub struct Client(&'static Handle);
+
+/// One device of a client. Two handles of one device are equal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Device {
+    client: Client,
+    index: u32,
+}
+
+impl Client {
+    /// A client of any engine, for the rest of the process.
+    pub fn with_engine(engine: impl Engine) -> Client {
+        Client(Box::leak(Box::new(Handle { version: crate::array::HANDLE_VERSION, engine: Box::new(engine) })))
+    }
+
+    /// The platform in lower case: `cpu`, `cuda`, `host`.
+    pub fn platform(self) -> &'static str {
+        self.0.engine.platform()
+    }
+
+    /// The devices that programs can run on; never empty.
+    pub fn devices(self) -> impl ExactSizeIterator<Item = Device> {
+        (0..self.0.engine.devices().len() as u32).map(move |index| Device { client: self, index })
+    }
+
+    /// The device that calls without arrays and without a resolver use: the first one.
+    pub fn default_device(self) -> Device {
+        Device { client: self, index: 0 }
+    }
+
+    /// Copies a row-major slice to the default device.
+    ///
+    /// The slice may change as soon as this returns. An error if the shape has another number of elements.
+    pub fn array<T: Element>(self, data: &[T], shape: impl AsRef<[i64]>) -> Result<Array> {
+        self.array_on(data, shape, self.default_device())
+    }
+
+    /// Copies a row-major slice to a device of this client.
+    pub fn array_on<T: Element>(self, data: &[T], shape: impl AsRef<[i64]>, device: Device) -> Result<Array> {
+        self.upload(HostView::new(data, shape.as_ref())?, device)
+    }
+
+    /// Copies host data to a device of this client.
+    pub fn upload(self, host: HostView<'_>, device: Device) -> Result<Array> {
+        self.check_device(device)?;
+        let buffer = self.0.engine.upload(host, device.index as usize)?;
+        // SAFETY: the engine gave us the buffer, made from this dtype and shape on this device.
+        Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
+    }
+
+    /// Compiles a program for the default device, without a cache.
+    pub fn compile(self, source: &Source) -> Result<Executable> {
+        self.compile_on(source, self.default_device())
+    }
+
+    /// Compiles a program for a device of this client, without a cache.
+    pub fn compile_on(self, source: &Source, device: Device) -> Result<Executable> {
+        self.check_device(device)?;
+        Ok(Executable::new(device, self.0.engine.compile(source, device.index as usize)?))
+    }
+
+    /// The engine behind the client.
+    #[inline(always)]
+    pub fn engine(self) -> &'static dyn Engine {
+        &*self.0.engine
+    }
+
+    /// The device with this index in the client's list, which must have it.
+    #[inline(always)]
+    pub(crate) fn device_at(self, index: u32) -> Device {
+        debug_assert!((index as usize) < self.0.engine.devices().len());
+        Device { client: self, index }
+    }
+
+    fn check_device(self, device: Device) -> Result<()> {
+        if device.client == self {
+            return Ok(());
+        }
+        Err(Error::Client {
+            argument: "device".into(),
+            expected: self.to_string(),
+            got: device.client.to_string(),
+        })
+    }
+}
+
+impl Device {
+    /// The client that the device belongs to.
+    pub fn client(self) -> Client {
+        self.client
+    }
+
+    /// The position in [`Client::devices`].
+    pub fn index(self) -> u32 {
+        self.index
+    }
+}
+
+impl PartialEq for Client {
+    #[inline(always)]
+    fn eq(&self, other: &Client) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Client {}
+
+impl std::hash::Hash for Client {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        std::ptr::hash(self.0, state);
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client {} of {}", self.platform(), self.0.engine.description())
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Client({} at {:p})", self.platform(), self.0)
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.client.0.engine.devices()[self.index as usize].name)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({self})")
+    }
+}

@@ -1,0 +1,133 @@
+//! Where programs are compiled and run: the one interface between the dispatch rules and a backend.
+//!
+//! Everything outside this folder is blind to the backend. [`pjrt`] is the only place that knows PJRT, [`host`] runs
+//! Rust closures over host arrays, and `fake` (feature `fake`) counts, checks and fails on demand for tests.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+use crate::host::HostView;
+use crate::program::Source;
+use crate::{Aval, Result};
+
+#[cfg(any(feature = "fake", test))]
+pub mod fake;
+pub mod host;
+pub mod pjrt;
+
+/// A buffer as its engine knows it: an opaque pointer, `PJRT_Buffer*` for PJRT.
+///
+/// Copying it copies the pointer; who owns the buffer is said where one is handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct RawBuffer(pub NonNull<c_void>);
+
+// SAFETY: the pointer is only ever given back to its engine, and engines take calls from any thread.
+unsafe impl Send for RawBuffer {}
+// SAFETY: as above; sharing the pointer gives no access to what it points to.
+unsafe impl Sync for RawBuffer {}
+
+/// One device of a client as its engine describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// The plugin's id of the device.
+    pub id: i64,
+    /// The device in the plugin's words, for messages: `cpu:1`.
+    pub name: String,
+}
+
+/// A backend: compiles programs, moves data, owns buffers. One per client, for the rest of the process.
+///
+/// Devices are named by their index in [`Engine::devices`].
+///
+/// # Safety
+///
+/// The dispatch rules rely on the answers: an executable must really take [`Executable::inputs`] and give
+/// [`Executable::outputs`], and a buffer must live until [`Engine::destroy`], whatever happens to the executable
+/// that made it.
+pub unsafe trait Engine: Send + Sync + 'static {
+    /// The platform in lower case: `cpu`, `cuda`, `host`.
+    fn platform(&self) -> &str;
+
+    /// Name and version for messages: `xla_cpu_pjrt.so (PJRT C API 0.81)`.
+    fn description(&self) -> String;
+
+    /// The devices that programs can run on; never empty.
+    fn devices(&self) -> &[DeviceInfo];
+
+    /// Compiles a program for one device.
+    fn compile(&self, source: &Source, device: usize) -> Result<Box<dyn Executable>>;
+
+    /// Copies host data to a device. The data is no longer needed when this returns.
+    fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer>;
+
+    /// Copies a buffer back, dense and row-major, after waiting for it; `out` has exactly its size in bytes.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is a live buffer of this engine and `aval` is its dtype and shape.
+    unsafe fn read(&self, buffer: RawBuffer, aval: (crate::DType, &[i64]), out: &mut [u8]) -> Result<()>;
+
+    /// Whether a buffer's data has been computed.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is a live buffer of this engine.
+    unsafe fn is_ready(&self, buffer: RawBuffer) -> Result<bool>;
+
+    /// Waits until a buffer's data has been computed; an error of the computation appears here.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is a live buffer of this engine.
+    unsafe fn await_ready(&self, buffer: RawBuffer) -> Result<()>;
+
+    /// Copies a buffer to another device of this engine; the caller owns the copy.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is a live buffer of this engine.
+    unsafe fn copy(&self, buffer: RawBuffer, device: usize) -> Result<RawBuffer>;
+
+    /// Ends a buffer. Work that still uses it finishes first.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns `buffer`, a live buffer of this engine, and gives it up.
+    unsafe fn destroy(&self, buffer: RawBuffer);
+
+    /// The engine as itself, for the parts of the toolkit that know it.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// A compiled program on one device.
+///
+/// # Safety
+///
+/// As for [`Engine`]: what [`Executable::inputs`] and [`Executable::outputs`] say is relied upon.
+pub unsafe trait Executable: Send + Sync {
+    /// The arguments, in order.
+    fn inputs(&self) -> &[Aval];
+
+    /// The results, in order.
+    fn outputs(&self) -> &[Aval];
+
+    /// Per argument: whether its buffer is given to a result.
+    fn aliased(&self) -> &[bool];
+
+    /// The bytes that keeping this executable costs, as far as the engine knows.
+    fn size_bytes(&self) -> u64;
+
+    /// Runs the program; the results may still be computing when this returns. On success every element of `outs` is
+    /// a new buffer that the caller owns; on an error none is.
+    ///
+    /// # Safety
+    ///
+    /// `args` are live buffers of this engine, on the device of this executable, with the dtypes and shapes of
+    /// [`Executable::inputs`]; `outs` has the length of [`Executable::outputs`]. A donated argument stays the
+    /// caller's to destroy, and is used for nothing else.
+    unsafe fn execute(&self, args: &[RawBuffer], outs: &mut [Option<RawBuffer>]) -> Result<()>;
+
+    /// The executable as itself, for the parts of the toolkit that know its engine.
+    fn as_any(&self) -> &dyn std::any::Any;
+}

@@ -1,0 +1,354 @@
+//! Cache keys: how values become words, and the law that hash and equality obey.
+//!
+//! A key is a string of 64-bit words. A value is *encoded* by one traversal, [`StaticKey::encode`] or a closure of a
+//! generated stub, into a [`Sink`]; what the sink does with the words decides what the traversal means:
+//!
+//! * **record** keeps them: the stored key of a cache entry;
+//! * **match** compares them with a stored key, without allocating;
+//! * **hash** hashes them.
+//!
+//! # The law
+//!
+//! Two keys are equal exactly if their words are. Hash and equality are the same traversal, so they cannot disagree.
+//! The hash only chooses where to look: with every hash forced equal all answers stay the same.
+//!
+//! # What an encoding must be
+//!
+//! * Injective: different values give different words. A finer key may waste a compile, a coarser one would return
+//!   the wrong program.
+//! * Prefix-free: no encoding of a type is the beginning of another one of that type; variable parts are preceded by
+//!   their length. Then two keys of one family cannot run into each other: their parts stand in the same order with
+//!   the same types.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::OnceLock;
+
+use foldhash::fast::{FoldHasher, RandomState};
+
+/// Where the words of a key go; see the [module documentation](self).
+pub struct Sink<'a>(Mode<'a>);
+
+enum Mode<'a> {
+    Record(&'a mut Vec<u64>),
+    /// The words that are still to come, and whether all so far were equal.
+    Match(&'a [u64], bool),
+    Hash(FoldHasher<'static>),
+}
+
+impl Sink<'_> {
+    /// Takes one word.
+    #[inline(always)]
+    pub fn word(&mut self, word: u64) {
+        match &mut self.0 {
+            Mode::Match(stored, equal) => match stored.split_first() {
+                Some((first, rest)) => {
+                    *equal &= *first == word;
+                    *stored = rest;
+                }
+                None => *equal = false,
+            },
+            Mode::Hash(hasher) => hasher.write_u64(word),
+            Mode::Record(words) => words.push(word),
+        }
+    }
+
+    /// Takes a length-prefixed list of words, such as the sizes of a shape.
+    #[inline]
+    pub fn sizes(&mut self, sizes: &[i64]) {
+        self.word(sizes.len() as u64);
+        for &n in sizes {
+            self.word(n as u64);
+        }
+    }
+
+    /// Takes length-prefixed bytes, packed eight to a word.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64);
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word));
+        }
+    }
+}
+
+/// The words of a traversal, to be stored.
+pub(crate) fn record(encode: impl Fn(&mut Sink<'_>)) -> Box<[u64]> {
+    let mut words = Vec::new();
+    encode(&mut Sink(Mode::Record(&mut words)));
+    words.into()
+}
+
+/// Whether a traversal gives exactly these words.
+#[inline(always)]
+pub(crate) fn matches(stored: &[u64], encode: impl Fn(&mut Sink<'_>)) -> bool {
+    let mut sink = Sink(Mode::Match(stored, true));
+    encode(&mut sink);
+    match sink.0 {
+        Mode::Match(rest, equal) => equal && rest.is_empty(),
+        _ => unreachable!("a sink keeps its mode"),
+    }
+}
+
+/// The hash of a traversal; seeded once per process.
+#[inline]
+pub(crate) fn hash(encode: impl Fn(&mut Sink<'_>)) -> u64 {
+    static SEED: OnceLock<RandomState> = OnceLock::new();
+    let mut sink = Sink(Mode::Hash(SEED.get_or_init(RandomState::default).build_hasher()));
+    encode(&mut sink);
+    match sink.0 {
+        Mode::Hash(hasher) => hasher.finish(),
+        _ => unreachable!("a sink keeps its mode"),
+    }
+}
+
+/// A type whose values can be static arguments: part of the cache key, constant in the compiled program.
+///
+/// Implemented for the integers, `bool`, `char`, `f32` and `f64` (by bits, with all NaNs equal, so that `0.0` and
+/// `-0.0` are two keys), `String`, `&'static str`, `()`, and for `Option`, `Vec`, `Box`, arrays and tuples of such
+/// types. `#[derive(StaticArg)]` implements it for enums and structs.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a static argument",
+    label = "no static argument",
+    note = "for an enum or struct of your own, add `#[derive(StaticArg)]`"
+)]
+pub trait StaticKey: Send + Sync + 'static {
+    /// Gives the value to the sink: injective and prefix-free, see the [module documentation](self).
+    fn encode(&self, sink: &mut Sink<'_>);
+
+    /// Writes the value as a person would, for `explain`.
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+}
+
+/// Shows a static value by [`StaticKey::describe`].
+pub(crate) struct Described<'a>(pub &'a dyn StaticKey);
+
+impl fmt::Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.describe(f)
+    }
+}
+
+macro_rules! by_word {
+    ($($ty:ty: |$x:ident| $word:expr;)*) => {
+        $(impl StaticKey for $ty {
+            #[inline(always)]
+            fn encode(&self, sink: &mut Sink<'_>) {
+                let $x = *self;
+                sink.word($word);
+            }
+
+            fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{self:?}")
+            }
+        })*
+    };
+}
+
+by_word! {
+    bool: |x| x as u64;
+    char: |x| x as u64;
+    i8: |x| x as u64;
+    i16: |x| x as u64;
+    i32: |x| x as u64;
+    i64: |x| x as u64;
+    isize: |x| x as u64;
+    u8: |x| x as u64;
+    u16: |x| x as u64;
+    u32: |x| x as u64;
+    u64: |x| x;
+    usize: |x| x as u64;
+    f32: |x| if x.is_nan() { f32::NAN.to_bits() as u64 } else { x.to_bits() as u64 };
+    f64: |x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
+    crate::DType: |x| x as u64;
+}
+
+macro_rules! wide {
+    ($($ty:ty)*) => {
+        $(impl StaticKey for $ty {
+            fn encode(&self, sink: &mut Sink<'_>) {
+                sink.word(*self as u64);
+                sink.word((*self >> 64) as u64);
+            }
+
+            fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{self}")
+            }
+        })*
+    };
+}
+
+wide!(i128 u128);
+
+impl StaticKey for String {
+    fn encode(&self, sink: &mut Sink<'_>) {
+        sink.bytes(self.as_bytes());
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl StaticKey for &'static str {
+    fn encode(&self, sink: &mut Sink<'_>) {
+        sink.bytes(self.as_bytes());
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl StaticKey for () {
+    fn encode(&self, _: &mut Sink<'_>) {}
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("()")
+    }
+}
+
+impl<T: StaticKey> StaticKey for Option<T> {
+    fn encode(&self, sink: &mut Sink<'_>) {
+        sink.word(self.is_some() as u64);
+        if let Some(x) = self {
+            x.encode(sink);
+        }
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Some(x) => write!(f, "Some({})", Described(x)),
+            None => f.write_str("None"),
+        }
+    }
+}
+
+impl<T: StaticKey> StaticKey for Box<T> {
+    fn encode(&self, sink: &mut Sink<'_>) {
+        (**self).encode(sink);
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).describe(f)
+    }
+}
+
+impl<T: StaticKey> StaticKey for Vec<T> {
+    fn encode(&self, sink: &mut Sink<'_>) {
+        sink.word(self.len() as u64);
+        self.iter().for_each(|x| x.encode(sink));
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe_list(self, f)
+    }
+}
+
+impl<T: StaticKey, const N: usize> StaticKey for [T; N] {
+    fn encode(&self, sink: &mut Sink<'_>) {
+        self.iter().for_each(|x| x.encode(sink));
+    }
+
+    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe_list(self, f)
+    }
+}
+
+fn describe_list<T: StaticKey>(list: &[T], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[")?;
+    for (i, x) in list.iter().enumerate() {
+        write!(f, "{}{}", if i > 0 { ", " } else { "" }, Described(x))?;
+    }
+    f.write_str("]")
+}
+
+macro_rules! tuples {
+    ($($(($name:ident, $i:tt))+;)*) => {
+        $(impl<$($name: StaticKey),+> StaticKey for ($($name,)+) {
+            fn encode(&self, sink: &mut Sink<'_>) {
+                $(self.$i.encode(sink);)+
+            }
+
+            fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("(")?;
+                $(write!(f, "{}{}", if $i > 0 { ", " } else { "" }, Described(&self.$i))?;)+
+                f.write_str(")")
+            }
+        })*
+    };
+}
+
+tuples! {
+    (A, 0);
+    (A, 0) (B, 1);
+    (A, 0) (B, 1) (C, 2);
+    (A, 0) (B, 1) (C, 2) (D, 3);
+    (A, 0) (B, 1) (C, 2) (D, 3) (E, 4);
+    (A, 0) (B, 1) (C, 2) (D, 3) (E, 4) (F, 5);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words<T: StaticKey>(x: T) -> Box<[u64]> {
+        record(|s| x.encode(s))
+    }
+
+    #[test]
+    fn zero_and_minus_zero_are_two_keys_and_nan_is_one() {
+        assert_ne!(words(0.0), words(-0.0));
+        assert_ne!(words(0f32), words(-0f32));
+        let odd_nan = f64::from_bits(f64::NAN.to_bits() ^ 1);
+        assert!(odd_nan.is_nan());
+        assert_eq!(words(f64::NAN), words(odd_nan));
+        assert_eq!(words(f64::NAN), words(-f64::NAN));
+        assert_eq!(words(f32::NAN), words(-f32::NAN));
+    }
+
+    #[test]
+    fn lists_do_not_run_into_each_other() {
+        let pairs: [(Vec<String>, Vec<String>); 4] = [
+            (vec!["a".into(), "b".into()], vec!["ab".into()]),
+            (vec!["".into()], vec![]),
+            (vec!["a\0".into()], vec!["a".into()]),
+            (vec!["12345678".into(), "".into()], vec!["12345678".into()]),
+        ];
+        for (a, b) in pairs {
+            assert_ne!(words(a), words(b));
+        }
+        assert_ne!(words((vec![1u8], vec![2u8, 3])), words((vec![1u8, 2], vec![3u8])));
+        assert_ne!(words(Some(0u64)), words(None::<u64>));
+    }
+
+    #[test]
+    fn equal_values_made_afresh_match() {
+        let stored = words((vec![1.5f64, f64::NAN], String::from("x"), Some(true)));
+        let again = (vec![1.5f64, f64::NAN], String::from("x"), Some(true));
+        assert!(matches(&stored, |s| again.encode(s)));
+        assert_eq!(hash(|s| again.encode(s)), hash(|s| again.encode(s)));
+    }
+
+    #[test]
+    fn a_longer_or_shorter_key_does_not_match() {
+        let stored = words([1u64, 2]);
+        assert!(matches(&stored, |s| [1u64, 2].encode(s)));
+        assert!(!matches(&stored, |s| [1u64, 2, 3].encode(s)));
+        assert!(!matches(&stored, |s| [1u64].encode(s)));
+        assert!(!matches(&stored, |s| [1u64, 3].encode(s)));
+    }
+
+    #[test]
+    fn wide_integers_keep_all_bits() {
+        assert_ne!(words(1i128), words(1i128 | 1 << 64));
+        assert_ne!(words(-1i128), words(u64::MAX as i128));
+    }
+
+    #[test]
+    fn values_are_described_as_a_person_would() {
+        let value = (Some(vec![1.5f64]), String::from("x"), [true; 2]);
+        assert_eq!(Described(&value).to_string(), r#"(Some([1.5]), "x", [true, true])"#);
+    }
+}

@@ -1,0 +1,90 @@
+//! What the body of a family returns.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use crate::host::{HostArray, HostView};
+use crate::{Array, Aval, Result};
+
+/// The function of a program that runs on the host.
+pub type HostFn = dyn Fn(&[HostView<'_>]) -> Result<Vec<HostArray>> + Send + Sync;
+
+/// A program in a form that some engine compiles.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Source {
+    /// StableHLO as MLIR text with a function `@main`.
+    StableHlo(String),
+    /// StableHLO as MLIR bytecode, a portable artifact.
+    Bytecode(Vec<u8>),
+    /// A Rust closure over host arrays, for the host engine.
+    Host {
+        /// Dtype and shape of each argument.
+        inputs: Vec<Aval>,
+        /// Dtype and shape of each result.
+        outputs: Vec<Aval>,
+        /// The function.
+        run: Arc<HostFn>,
+    },
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::StableHlo(text) => f.write_str(text),
+            Source::Bytecode(bytes) => write!(f, "<{} bytes of StableHLO>", bytes.len()),
+            Source::Host { inputs, outputs, .. } => write!(f, "<host function {inputs:?} -> {outputs:?}>"),
+        }
+    }
+}
+
+/// A program whose results have the structure `O`: an [`Array`], a tuple of arrays, or a struct that derives
+/// `OutputTree`.
+#[derive(Clone, Debug)]
+pub struct Program<O = Array> {
+    pub(crate) source: Source,
+    /// What the body says that the program gives, if it does; compared with the executable.
+    pub(crate) claimed: Option<Vec<Aval>>,
+    structure: PhantomData<fn() -> O>,
+}
+
+impl<O> Program<O> {
+    fn new(source: Source) -> Program<O> {
+        Program { source, claimed: None, structure: PhantomData }
+    }
+
+    /// A program from StableHLO text with a function `@main`. XLA reads the text when the program is compiled.
+    ///
+    /// The error is always absent; the result is there so that a body can end with it.
+    pub fn stablehlo(text: impl Into<String>) -> Result<Program<O>> {
+        Ok(Program::new(Source::StableHlo(text.into())))
+    }
+
+    /// A program from StableHLO bytecode (a portable artifact).
+    pub fn bytecode(bytes: impl Into<Vec<u8>>) -> Result<Program<O>> {
+        Ok(Program::new(Source::Bytecode(bytes.into())))
+    }
+
+    /// A program that is a Rust closure over host arrays, for [`Client::host`](crate::Client::host).
+    ///
+    /// The closure gets the arguments in order and returns one array per element of `outputs`; what it returns is
+    /// checked on every run.
+    pub fn host(
+        inputs: impl Into<Vec<Aval>>,
+        outputs: impl Into<Vec<Aval>>,
+        run: impl Fn(&[HostView<'_>]) -> Result<Vec<HostArray>> + Send + Sync + 'static,
+    ) -> Result<Program<O>> {
+        Ok(Program::new(Source::Host { inputs: inputs.into(), outputs: outputs.into(), run: Arc::new(run) }))
+    }
+
+    /// Says which dtypes and shapes the program gives. The claim is checked against the compiled program.
+    pub fn with_outputs(mut self, outputs: impl Into<Vec<Aval>>) -> Program<O> {
+        self.claimed = Some(outputs.into());
+        self
+    }
+
+    /// The program in the form that the engine gets.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+}
