@@ -57,11 +57,7 @@ test: ## the same set-up, then every test, on the default plugin
 .PHONY: test-plugins
 test-plugins: ## the tests that need a real plugin, once on each of the three
 	@scripts/setup tests
-	@plugins=$$(scripts/get-plugin all); \
-	for plugin in $$plugins; do \
-	    echo "== plugin $${plugin##*/}"; \
-	    PJRT_PLUGIN_PATH_CPU=$$plugin cargo test $(everything) --test '$(PLUGIN_TESTS)'; \
-	done
+	@scripts/test-plugins '$(PLUGIN_TESTS)' $(everything)
 
 .PHONY: bench
 bench: ## the benchmarks; a table, target/bench/results.json, criterion's report (STRICT=1: fail over a limit)
