@@ -51,7 +51,7 @@ demo: ## install what is missing, get the plugin, build and run the main job
 test: ## the same set-up, then every test, on the default plugin
 	@scripts/setup tests
 	@scripts/get-plugin default >/dev/null
-	cargo test $(everything)
+	cargo test $(everything) $(if $(CI),--no-fail-fast)
 	@scripts/run-examples $(everything)
 
 .PHONY: test-plugins
