@@ -257,6 +257,11 @@ impl Array {
         !self.handle().donated.swap(true, Ordering::AcqRel)
     }
 
+    /// Undoes [`Array::donate`] by the call that did it, which then did not reach the engine.
+    pub(crate) fn take_back(&self) {
+        self.handle().donated.store(false, Ordering::Release);
+    }
+
     fn check_alive(&self) -> Result<()> {
         if self.is_donated() {
             return Err(Error::Donated {

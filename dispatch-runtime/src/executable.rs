@@ -3,9 +3,10 @@
 use std::fmt;
 
 use crate::array::Array;
+use crate::aval::{shape_text, short};
 use crate::client::{Client, Device};
-use crate::engine;
-use crate::{Aval, Result};
+use crate::engine::{self, RawBuffer};
+use crate::{Aval, Error, Result};
 
 /// A compiled program on one device, from [`Client::compile`]. Families hold theirs in a cache.
 pub struct Executable {
@@ -42,19 +43,153 @@ impl Executable {
     pub fn compiled(&self) -> &dyn engine::Executable {
         &*self.compiled
     }
+
+    /// Runs the program.
+    ///
+    /// The results may still be computing when this returns. An argument whose buffer the program gives to a result
+    /// (a donated one) is consumed: every later use of it or of its clones is an error.
+    ///
+    /// ```
+    /// use dispatch_runtime::{Array, Aval, Client, DType, HostArray, Program};
+    ///
+    /// let aval = Aval::new(DType::I32, [3]);
+    /// let total = Program::<Array>::host([aval], [Aval::new(DType::I32, [])], |args| {
+    ///     let sum: i32 = args[0].as_slice::<i32>().unwrap().iter().sum();
+    ///     Ok(vec![HostArray::new([sum], [])?])
+    /// })?;
+    ///
+    /// let client = Client::host();
+    /// let executable = client.compile(total.source())?;
+    /// let x = client.array(&[1, 2, 3], [3])?;
+    /// assert_eq!(executable.execute(&[&x])?[0].to_vec::<i32>()?, [6]);
+    ///
+    /// let wrong = client.array(&[1f32, 2.0, 3.0], [3])?;
+    /// let error = executable.execute(&[&wrong]).unwrap_err();
+    /// assert_eq!(error.to_string(), "argument `1`: expected dtype i32, got f32");
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Every argument is checked before the engine is called. The error names the first wrong one by its position,
+    /// counted from 1, since a compiled program does not keep names: too few or too many, an array of another client
+    /// or on another device, one that was donated, or that is passed twice while the program consumes it, and one of
+    /// another dtype or shape. An error of the program itself comes after that, and leaves donated arguments consumed.
+    pub fn execute(&self, args: &[&Array]) -> Result<Vec<Array>> {
+        self.check_count(args.len())?;
+        for (i, (&arg, input)) in args.iter().zip(self.inputs()).enumerate() {
+            self.check_argument(i, arg, input)?;
+        }
+        self.check_donated_once(args)?;
+        self.consume_donated(args)?;
+
+        let buffers: Vec<RawBuffer> = args.iter().map(|a| a.buffer()).collect();
+        let mut outs = vec![None; self.outputs().len()];
+        // SAFETY: `args` keeps the buffers alive; they are of this client, on this device, and of the dtypes and
+        // shapes that the executable takes, as checked above. `outs` has the right length.
+        unsafe { self.compiled.execute(&buffers, &mut outs)? };
+
+        let results = outs.into_iter().zip(self.outputs()).map(|(buffer, aval)| {
+            let buffer = buffer.expect("an engine that reports success fills every output");
+            // SAFETY: a new buffer that is ours, of the dtype and shape that the engine promises for it.
+            unsafe { Array::from_raw(self.client(), buffer, self.device.index(), aval.dtype(), aval.shape()) }
+        });
+        Ok(results.collect())
+    }
+
+    fn check_count(&self, got: usize) -> Result<()> {
+        let inputs = self.inputs();
+        if got == inputs.len() {
+            return Ok(());
+        }
+        let detail = match inputs.get(got) {
+            Some(missing) => {
+                format!("; argument {} is missing, {}", got + 1, short(missing.dtype(), missing.shape()))
+            }
+            None => format!("; argument {} is one too many", inputs.len() + 1),
+        };
+        Err(Error::ArgumentCount { callee: "the executable".into(), expected: inputs.len(), got, detail })
+    }
+
+    fn check_argument(&self, i: usize, arg: &Array, input: &Aval) -> Result<()> {
+        let argument = || (i + 1).to_string();
+        if arg.client() != self.client() {
+            return Err(Error::Client {
+                argument: argument(),
+                expected: self.client().to_string(),
+                got: arg.client().to_string(),
+            });
+        }
+        if arg.is_donated() {
+            return Err(Error::Donated {
+                argument: argument(),
+                reason: "the array was donated to an earlier call and is gone".into(),
+            });
+        }
+        if arg.device_index() != self.device.index() {
+            return Err(Error::Device {
+                argument: argument(),
+                expected: self.device.to_string(),
+                got: arg.device().to_string(),
+            });
+        }
+        if arg.dtype() != input.dtype() {
+            return Err(Error::DType {
+                argument: argument(),
+                expected: input.dtype().to_string(),
+                got: arg.dtype().to_string(),
+            });
+        }
+        if arg.shape() != input.shape() {
+            return Err(Error::Shape {
+                argument: argument(),
+                expected: shape_text(input.shape()),
+                got: shape_text(arg.shape()),
+            });
+        }
+        Ok(())
+    }
+
+    /// The indices of the arguments that the program consumes.
+    fn donated(&self) -> impl Iterator<Item = usize> + '_ {
+        self.compiled.aliased().iter().enumerate().filter_map(|(i, &aliased)| aliased.then_some(i))
+    }
+
+    /// A consumed array must not stand elsewhere among the arguments: the program would overwrite what it reads.
+    fn check_donated_once(&self, args: &[&Array]) -> Result<()> {
+        for i in self.donated() {
+            if let Some(j) = (0..args.len()).find(|&j| j != i && args[j].same(args[i])) {
+                return Err(Error::Donated {
+                    argument: (i.max(j) + 1).to_string(),
+                    reason: format!(
+                        "the array is also argument {}, and the program consumes argument {}",
+                        i.min(j) + 1,
+                        i + 1
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the arguments that the program consumes; all or none, so that a lost race loses nothing else.
+    fn consume_donated(&self, args: &[&Array]) -> Result<()> {
+        for i in self.donated() {
+            if args[i].donate() {
+                continue;
+            }
+            self.donated().take_while(|&j| j < i).for_each(|j| args[j].take_back());
+            return Err(Error::Donated {
+                argument: (i + 1).to_string(),
+                reason: "the array is being donated to another call at this moment".into(),
+            });
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Executable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Executable({:?} -> {:?} on {})", self.inputs(), self.outputs(), self.device)
-    }
-}
-
-impl Executable {
-    /// Runs the program. Every argument is checked before the engine is called; the error names the first wrong one
-    /// by its position, `argument 1`.
-    pub fn execute(&self, args: &[&Array]) -> Result<Vec<Array>> {
-        let _ = args;
-        todo!("lead")
     }
 }
