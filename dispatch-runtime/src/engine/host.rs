@@ -251,7 +251,11 @@ pub(super) fn call(run: &HostFn, args: &[HostView<'_>], outputs: &[Aval]) -> Res
         if result.dtype() != declared.dtype() || result.shape() != declared.shape() {
             return Err(Error::Program {
                 family: "a host closure".into(),
-                expected: format!("declares {} as result {}", short(declared.dtype(), declared.shape()), i + 1),
+                expected: format!(
+                    "declares {} as result {}",
+                    short(declared.dtype(), declared.shape()),
+                    i + 1
+                ),
                 got: format!("it returned {}", short(result.dtype(), result.shape())),
             });
         }
