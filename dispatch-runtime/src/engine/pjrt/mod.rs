@@ -1,1 +1,60 @@
-//! PJRT.
+//! PJRT: plugins, their clients and executables. Everything that knows the PJRT C API is in this folder.
+//!
+//! A plugin is a shared library with one entry point, `GetPjrtApi`. [`Client::cpu`] finds the CPU plugin,
+//! [`Client::from_plugin`] takes any.
+
+#[doc(hidden)]
+pub mod abi;
+mod call;
+mod compile;
+mod engine;
+mod executable;
+mod find;
+mod options;
+mod plugin;
+mod proto;
+mod read;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+pub use engine::PjrtEngine;
+pub use executable::{MemoryStats, PjrtExecutable};
+pub use options::{ClientOptions, OptionValue};
+
+use crate::Result;
+use crate::client::Client;
+
+/// The client of [`Client::cpu`].
+static CPU: Mutex<Option<Client>> = Mutex::new(None);
+
+impl Client {
+    /// The client of the default CPU plugin, one for the process.
+    ///
+    /// The plugin is the file that the variable `PJRT_PLUGIN_PATH_CPU` names, or the one that `scripts/get-plugin`
+    /// left in the cache directory, or that of pip's `xla-cpu-pjrt`. An error names every place looked at, and the
+    /// command that gets a plugin; the next call looks again.
+    pub fn cpu() -> Result<Client> {
+        let mut cpu = CPU.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = *cpu {
+            return Ok(client);
+        }
+        let client = Client::for_platform("cpu", &ClientOptions::new())?;
+        Ok(*cpu.insert(client))
+    }
+
+    /// A new client of the plugin in this file, which lives for the rest of the process, as its plugin does.
+    ///
+    /// An error if the file is no plugin, or if the version of its PJRT C API is not one that the runtime speaks.
+    pub fn from_plugin(path: impl AsRef<Path>, options: &ClientOptions) -> Result<Client> {
+        Ok(Client::with_engine(PjrtEngine::new(path.as_ref(), options)?))
+    }
+
+    /// A new client of a platform's plugin: `"cpu"` or `"cuda"`.
+    ///
+    /// The plugin is looked for as [`Client::cpu`] says, for `"cuda"` by `PJRT_PLUGIN_PATH_CUDA` and in pip's
+    /// `jax-cuda13-pjrt` and `jax-cuda12-pjrt`.
+    pub fn for_platform(platform: &str, options: &ClientOptions) -> Result<Client> {
+        Client::from_plugin(find::find(platform, &find::Surroundings::real())?, options)
+    }
+}

@@ -1,0 +1,267 @@
+//! The client of a plugin as an [`Engine`].
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::ffi::c_int;
+use std::path::Path;
+use std::ptr::NonNull;
+
+use super::abi::*;
+use super::call::{Plugin, Roomy, buffer_type, call, destroy_event, function, slice, string};
+use super::{ClientOptions, compile, plugin, proto, read};
+use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
+use crate::host::HostView;
+use crate::program::Source;
+use crate::{DType, Error, Result};
+
+/// The engine behind a client of a PJRT plugin.
+pub struct PjrtEngine(pub(super) &'static Shared);
+
+/// What an engine and its executables share. Never freed: clients live for the rest of the process.
+pub(super) struct Shared {
+    pub plugin: &'static Plugin,
+    pub client: NonNull<PJRT_Client>,
+    pub hot: HotFunctions,
+    pub devices: Vec<DeviceInfo>,
+    pub handles: Vec<NonNull<PJRT_Device>>,
+    /// The encoded compile options of each device.
+    pub compile_options: Vec<Vec<u8>>,
+    /// One struct for all executions: nothing in it changes. In writable memory, since the C API does not say `const`.
+    pub execute_options: UnsafeCell<Roomy<PJRT_ExecuteOptions>>,
+    pub platform: String,
+    /// Whether device memory is host memory, so that a buffer is read from its pointer.
+    pub on_host: bool,
+}
+
+/// The functions of the hot path, looked up once.
+#[derive(Clone, Copy)]
+pub(super) struct HotFunctions {
+    pub execute: Function<PJRT_LoadedExecutable_Execute_Args>,
+    pub upload: Function<PJRT_Client_BufferFromHostBuffer_Args>,
+    pub destroy_buffer: Function<PJRT_Buffer_Destroy_Args>,
+    pub destroy_event: Function<PJRT_Event_Destroy_Args>,
+}
+
+// SAFETY: PJRT clients, devices and executables take calls from any thread; the rest does not change.
+unsafe impl Send for Shared {}
+// SAFETY: as above; the options in the cell are only read, by the plugin.
+unsafe impl Sync for Shared {}
+
+/// Ends a client that did not make it into an engine.
+struct Unfinished(&'static Plugin, NonNull<PJRT_Client>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // SAFETY: the client is ours and nothing refers to it; a failure leaves nothing to do.
+        let _ = unsafe { call!(self.0, PJRT_Client_Destroy { client: self.1.as_ptr() }) };
+    }
+}
+
+impl PjrtEngine {
+    /// Loads a plugin and makes a client of it.
+    pub(super) fn new(path: &Path, options: &ClientOptions) -> Result<PjrtEngine> {
+        let plugin = plugin::load(path)?;
+        let hot = HotFunctions {
+            execute: function!(plugin, PJRT_LoadedExecutable_Execute)?,
+            upload: function!(plugin, PJRT_Client_BufferFromHostBuffer)?,
+            destroy_buffer: function!(plugin, PJRT_Buffer_Destroy)?,
+            destroy_event: function!(plugin, PJRT_Event_Destroy)?,
+        };
+        let values = options.named_values(size_of::<PJRT_NamedValue>());
+        // SAFETY: the option values borrow from `options` and live during the call; no callbacks are given.
+        let made = unsafe {
+            call!(plugin, PJRT_Client_Create { create_options: values.as_ptr(), num_options: values.len() })
+        }?;
+        let client =
+            NonNull::new(made.client).ok_or_else(|| broken(plugin, "PJRT_Client_Create gave no client"))?;
+        let unfinished = Unfinished(plugin, client);
+        let platform = platform(plugin, client)?;
+        let handles = devices(plugin, client)?;
+        let devices = handles
+            .iter()
+            .enumerate()
+            .map(|(i, &device)| describe(plugin, device, i, &platform))
+            .collect::<Result<Vec<_>>>()?;
+        std::mem::forget(unfinished);
+        Ok(PjrtEngine(Box::leak(Box::new(Shared {
+            plugin,
+            client,
+            hot,
+            compile_options: devices.iter().map(|d| proto::compile_options(d.id)).collect(),
+            devices,
+            handles,
+            execute_options: UnsafeCell::new(Roomy::new(plugin)),
+            on_host: platform == "cpu",
+            platform,
+        }))))
+    }
+
+    /// The plugin's path, as it was given or found.
+    pub fn plugin_path(&self) -> &Path {
+        Path::new(&self.0.plugin.path)
+    }
+
+    /// The minor version of the plugin's C API; the major one is 0.
+    pub fn api_minor(&self) -> i32 {
+        self.0.plugin.minor
+    }
+
+    /// The plugin's function table, `const PJRT_Api*`, for parts of the C API that the runtime does not cover. It is
+    /// valid for the rest of the process.
+    pub fn api(&self) -> NonNull<PJRT_Api> {
+        self.0.plugin.api
+    }
+
+    /// The plugin's client, `PJRT_Client*`; it is never destroyed.
+    pub fn client(&self) -> NonNull<PJRT_Client> {
+        self.0.client
+    }
+
+    /// A device, `PJRT_Device*`, by its index in [`Engine::devices`].
+    pub fn device(&self, index: usize) -> Option<NonNull<PJRT_Device>> {
+        self.0.handles.get(index).copied()
+    }
+}
+
+fn broken(plugin: &Plugin, what: &str) -> Error {
+    Error::Plugin { path: plugin.path.clone(), reason: format!("{what} (PJRT C API 0.{})", plugin.minor) }
+}
+
+fn platform(plugin: &Plugin, client: NonNull<PJRT_Client>) -> Result<String> {
+    // SAFETY: the client is alive; the name lives as long and is copied.
+    unsafe {
+        let name = call!(plugin, PJRT_Client_PlatformName { client: client.as_ptr() })?;
+        Ok(string(name.platform_name, name.platform_name_size).to_lowercase())
+    }
+}
+
+fn devices(plugin: &Plugin, client: NonNull<PJRT_Client>) -> Result<Vec<NonNull<PJRT_Device>>> {
+    // SAFETY: the client is alive; the list lives as long and is copied.
+    let devices: Option<Vec<_>> = unsafe {
+        let list = call!(plugin, PJRT_Client_AddressableDevices { client: client.as_ptr() })?;
+        slice(list.addressable_devices, list.num_addressable_devices)
+            .iter()
+            .map(|&d| NonNull::new(d))
+            .collect()
+    };
+    devices.filter(|d| !d.is_empty()).ok_or_else(|| broken(plugin, "its client has no device"))
+}
+
+/// Id and name of a device. The name is `cpu:0`: the platform and the device's number on this machine.
+fn describe(
+    plugin: &Plugin,
+    device: NonNull<PJRT_Device>,
+    index: usize,
+    platform: &str,
+) -> Result<DeviceInfo> {
+    // SAFETY: the device lives as long as its client, its description as long as the device.
+    let (id, local) = unsafe {
+        let about = call!(plugin, PJRT_Device_GetDescription { device: device.as_ptr() })?.device_description;
+        let id = call!(plugin, PJRT_DeviceDescription_Id { device_description: about })?.id;
+        let local = call!(plugin, PJRT_Device_LocalHardwareId { device: device.as_ptr() });
+        (id, local.map_or(-1, |local| local.local_hardware_id))
+    };
+    // CPU devices may all have number -1 or 0; their position is what users see elsewhere.
+    let number = if platform == "cpu" || local < 0 { index as c_int } else { local };
+    Ok(DeviceInfo { id: id.into(), name: format!("{platform}:{number}") })
+}
+
+/// The buffer that a function gave.
+fn given(plugin: &Plugin, buffer: *mut PJRT_Buffer, function: &str) -> Result<RawBuffer> {
+    NonNull::new(buffer.cast())
+        .map(RawBuffer)
+        .ok_or_else(|| broken(plugin, &format!("{function} gave no buffer")))
+}
+
+// SAFETY: the answers come from PJRT, whose buffers are counted apart from the executables that made them.
+unsafe impl Engine for PjrtEngine {
+    fn platform(&self) -> &str {
+        &self.0.platform
+    }
+
+    fn description(&self) -> String {
+        self.0.plugin.description()
+    }
+
+    fn devices(&self) -> &[DeviceInfo] {
+        &self.0.devices
+    }
+
+    fn compile(&self, source: &Source, device: usize) -> Result<Box<dyn Executable>> {
+        Ok(Box::new(compile::compile(self.0, source, device)?))
+    }
+
+    #[inline]
+    fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
+        let shared = self.0;
+        let mut args: Roomy<PJRT_Client_BufferFromHostBuffer_Args> = Roomy::new(shared.plugin);
+        args.args.client = shared.client.as_ptr();
+        args.args.data = host.as_ptr().cast();
+        args.args.r#type = buffer_type(host.dtype());
+        args.args.dims = host.shape().as_ptr();
+        args.args.num_dims = host.shape().len();
+        args.args.host_buffer_semantics = IMMUTABLE_ONLY_DURING_CALL;
+        args.args.device = shared.handles[device].as_ptr();
+        // SAFETY: the view's data and shape live during the call, after which the plugin no longer reads them.
+        let error = unsafe { (shared.hot.upload)(&raw mut args.args) };
+        shared.plugin.check("PJRT_Client_BufferFromHostBuffer", error)?;
+        // The data was copied during the call, so the event that says so has nothing more to tell.
+        if !args.done_with_host_buffer.is_null() {
+            let mut event: Roomy<PJRT_Event_Destroy_Args> = Roomy::new(shared.plugin);
+            event.args.event = args.done_with_host_buffer;
+            // SAFETY: the event is ours and not used again; it cannot fail in a way that matters.
+            let error = unsafe { (shared.hot.destroy_event)(&raw mut event.args) };
+            let _ = shared.plugin.check("PJRT_Event_Destroy", error);
+        }
+        given(shared.plugin, args.buffer, "PJRT_Client_BufferFromHostBuffer")
+    }
+
+    unsafe fn read(&self, buffer: RawBuffer, aval: (DType, &[i64]), out: &mut [u8]) -> Result<()> {
+        // SAFETY: by the caller's promise.
+        unsafe { read::read(self.0, buffer.0.cast(), aval, out) }
+    }
+
+    unsafe fn is_ready(&self, buffer: RawBuffer) -> Result<bool> {
+        let plugin = self.0.plugin;
+        // SAFETY: the buffer is alive; the event is ours.
+        unsafe {
+            let event = call!(plugin, PJRT_Buffer_ReadyEvent { buffer: buffer.0.as_ptr().cast() })?.event;
+            let ready = call!(plugin, PJRT_Event_IsReady { event: event });
+            destroy_event(plugin, event);
+            Ok(ready?.is_ready)
+        }
+    }
+
+    unsafe fn await_ready(&self, buffer: RawBuffer) -> Result<()> {
+        // SAFETY: by the caller's promise.
+        unsafe { read::await_ready(self.0.plugin, buffer.0.cast()) }
+    }
+
+    unsafe fn copy(&self, buffer: RawBuffer, device: usize) -> Result<RawBuffer> {
+        let plugin = self.0.plugin;
+        // SAFETY: the buffer is alive, the device is one of this client; the copy is the caller's.
+        let made = unsafe {
+            call!(
+                plugin,
+                PJRT_Buffer_CopyToDevice {
+                    buffer: buffer.0.as_ptr().cast(),
+                    dst_device: self.0.handles[device].as_ptr(),
+                }
+            )
+        }?;
+        given(plugin, made.dst_buffer, "PJRT_Buffer_CopyToDevice")
+    }
+
+    #[inline]
+    unsafe fn destroy(&self, buffer: RawBuffer) {
+        let mut args: Roomy<PJRT_Buffer_Destroy_Args> = Roomy::new(self.0.plugin);
+        args.args.buffer = buffer.0.as_ptr().cast();
+        // SAFETY: the caller gives the buffer up. There is nobody to tell about a failure.
+        let error = unsafe { (self.0.hot.destroy_buffer)(&raw mut args.args) };
+        let _ = self.0.plugin.check("PJRT_Buffer_Destroy", error);
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,177 @@
+//! The few protocol buffer messages of XLA that the runtime writes or reads, by their field numbers. Everything else in
+//! a message is skipped.
+
+use prost::Message;
+
+use crate::{Aval, DType};
+
+/// `xla.CompileOptionsProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct CompileOptions {
+    #[prost(message, optional, tag = "3")]
+    pub executable_build_options: Option<BuildOptions>,
+}
+
+/// `xla.ExecutableBuildOptionsProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct BuildOptions {
+    #[prost(int64, tag = "1")]
+    pub device_ordinal: i64,
+    #[prost(int64, tag = "4")]
+    pub num_replicas: i64,
+    #[prost(int64, tag = "5")]
+    pub num_partitions: i64,
+    #[prost(message, optional, tag = "9")]
+    pub device_assignment: Option<DeviceAssignment>,
+}
+
+/// `xla.DeviceAssignmentProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DeviceAssignment {
+    #[prost(int32, tag = "1")]
+    pub replica_count: i32,
+    #[prost(int32, tag = "2")]
+    pub computation_count: i32,
+    #[prost(message, repeated, tag = "3")]
+    pub computation_devices: Vec<ComputationDevice>,
+}
+
+/// The devices of one computation, a replica each.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ComputationDevice {
+    #[prost(int64, repeated, tag = "1")]
+    pub replica_device_ids: Vec<i64>,
+}
+
+/// The compile options of a program for one device, encoded.
+pub(super) fn compile_options(device_id: i64) -> Vec<u8> {
+    let assignment = DeviceAssignment {
+        replica_count: 1,
+        computation_count: 1,
+        computation_devices: vec![ComputationDevice { replica_device_ids: vec![device_id] }],
+    };
+    let build = BuildOptions {
+        device_ordinal: -1,
+        num_replicas: 1,
+        num_partitions: 1,
+        device_assignment: Some(assignment),
+    };
+    CompileOptions { executable_build_options: Some(build) }.encode_to_vec()
+}
+
+/// `xla.HloModuleProtoWithConfig`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ModuleWithConfig {
+    #[prost(message, optional, tag = "1")]
+    pub module: Option<Module>,
+}
+
+/// `xla.HloModuleProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Module {
+    #[prost(message, optional, tag = "4")]
+    pub host_program_shape: Option<ProgramShape>,
+    #[prost(message, optional, tag = "8")]
+    pub input_output_alias: Option<InputOutputAlias>,
+    #[prost(message, optional, tag = "18")]
+    pub buffer_donor: Option<BufferDonor>,
+}
+
+/// `xla.ProgramShapeProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ProgramShape {
+    #[prost(message, repeated, tag = "1")]
+    pub parameters: Vec<Shape>,
+    #[prost(message, optional, tag = "2")]
+    pub result: Option<Shape>,
+}
+
+/// `xla.ShapeProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Shape {
+    #[prost(int32, tag = "2")]
+    pub element_type: i32,
+    #[prost(int64, repeated, tag = "3")]
+    pub dimensions: Vec<i64>,
+    #[prost(message, repeated, tag = "4")]
+    pub tuple_shapes: Vec<Shape>,
+    #[prost(message, optional, tag = "5")]
+    pub layout: Option<Layout>,
+    #[prost(bool, repeated, tag = "6")]
+    pub is_dynamic_dimension: Vec<bool>,
+}
+
+/// `xla.LayoutProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Layout {
+    #[prost(int64, repeated, tag = "1")]
+    pub minor_to_major: Vec<i64>,
+}
+
+/// `xla.HloInputOutputAliasProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct InputOutputAlias {
+    #[prost(message, repeated, tag = "1")]
+    pub entries: Vec<AliasEntry>,
+}
+
+/// One aliased argument.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct AliasEntry {
+    #[prost(int64, tag = "2")]
+    pub parameter_number: i64,
+}
+
+/// `xla.HloBufferDonorProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct BufferDonor {
+    #[prost(message, repeated, tag = "1")]
+    pub entries: Vec<DonorEntry>,
+}
+
+/// One argument that may be reused.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DonorEntry {
+    #[prost(int64, tag = "1")]
+    pub parameter_number: i64,
+}
+
+impl Shape {
+    /// Dtype and shape, if the runtime has them: arrays of a known element type with fixed sizes.
+    pub fn aval(&self) -> Option<Aval> {
+        if self.is_dynamic_dimension.contains(&true) || self.dimensions.iter().any(|&n| n < 0) {
+            return None;
+        }
+        Some(Aval::new(dtype(self.element_type)?, &self.dimensions))
+    }
+
+    /// Whether the elements lie in row-major order. Without a layout they do.
+    pub fn is_row_major(&self) -> bool {
+        self.layout
+            .as_ref()
+            .is_none_or(|l| l.minor_to_major.iter().rev().copied().eq(0..l.minor_to_major.len() as i64))
+    }
+}
+
+/// The dtype of an `xla.PrimitiveType`.
+fn dtype(primitive: i32) -> Option<DType> {
+    use DType::*;
+    Some(match primitive {
+        1 => Bool,
+        2 => I8,
+        3 => I16,
+        4 => I32,
+        5 => I64,
+        6 => U8,
+        7 => U16,
+        8 => U32,
+        9 => U64,
+        10 => F16,
+        11 => F32,
+        12 => F64,
+        15 => C64,
+        16 => BF16,
+        18 => C128,
+        _ => return None,
+    })
+}
