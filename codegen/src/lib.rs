@@ -1,0 +1,69 @@
+//! The signature language of dispatch families, and what is made from it.
+//!
+//! [`syntax`] reads and checks a declaration, [`expand`] turns the checked model into Rust. The attribute and derive
+//! macros are the functions at the root of this crate; a generator at build time reads the same model.
+//!
+//! ```
+//! use dispatch_codegen::syntax;
+//! use quote::quote;
+//!
+//! let family = syntax::family(
+//!     quote!(capacity = 64),
+//!     quote! {
+//!         fn scaled_matmul(
+//!             #[dynamic(dtype = [f32, f64], shape = [m, k])] a: Aval,
+//!             #[dynamic(dtype = dtype(a), shape = [k, n])] b: Aval,
+//!             #[static_arg(default = false)] transpose: bool,
+//!         ) -> Result<Program> {
+//!             todo!()
+//!         }
+//!     },
+//! )
+//! .unwrap();
+//! assert_eq!(family.type_name, "ScaledMatmul");
+//! assert_eq!(family.groups[0].members, [0, 1]);
+//! ```
+
+pub mod expand;
+mod recover;
+pub mod syntax;
+
+use proc_macro2::TokenStream;
+use syn::DeriveInput;
+
+/// The attribute `#[dispatch_family(...)]`: the family, or the errors and the user's function.
+pub fn dispatch_family(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    match syntax::family(arguments, item.clone()) {
+        Ok(family) => expand::family(&family),
+        Err(rejected) => recover::family(&rejected, item),
+    }
+}
+
+/// `#[derive(InputTree)]`
+pub fn derive_input_tree(input: TokenStream) -> TokenStream {
+    derive(input, syntax::input_tree, expand::input_tree)
+}
+
+/// `#[derive(OutputTree)]`
+pub fn derive_output_tree(input: TokenStream) -> TokenStream {
+    derive(input, syntax::output_tree, expand::output_tree)
+}
+
+/// `#[derive(StaticArg)]`
+pub fn derive_static_arg(input: TokenStream) -> TokenStream {
+    derive(input, syntax::static_arg, expand::static_arg)
+}
+
+fn derive<M>(
+    input: TokenStream,
+    read: fn(&DeriveInput) -> Result<M, syntax::Found>,
+    expand: fn(&M) -> TokenStream,
+) -> TokenStream {
+    match syn::parse2(input) {
+        Ok(input) => match read(&input) {
+            Ok(model) => expand(&model),
+            Err(errors) => errors.to_compile_errors(),
+        },
+        Err(error) => error.to_compile_error(),
+    }
+}

@@ -1,0 +1,381 @@
+//! Every message of this crate, as one table.
+//!
+//! A message says in lower case what was expected and what came, without a final stop; its hint says what to
+//! write instead. Each row is a function of the words that it quotes.
+
+use std::fmt;
+
+/// What is shown at a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    text: String,
+    hint: String,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\nhint: {}", self.text, self.hint)
+    }
+}
+
+macro_rules! messages {
+    ($($(#[doc = $about:literal])* $name:ident($($quoted:ident),*) { $text:literal, $hint:literal })*) => {
+        $(
+            pub(crate) fn $name($($quoted: impl fmt::Display),*) -> Message {
+                Message { text: format!($text), hint: format!($hint) }
+            }
+        )*
+
+        /// The name and the text of every row, so that a test can see that each row is tested.
+        #[cfg(test)]
+        pub(crate) const ROWS: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
+    };
+}
+
+messages! {
+    // Attributes and their options.
+    unknown_option(got, owner, help) {
+        "`{owner}` has no option `{got}`", "{help}"
+    }
+    duplicate_option(option) {
+        "option `{option}` is given twice", "keep one of them"
+    }
+    option_expected(got, owner, options) {
+        "expected an option of `{owner}`, found `{got}`", "the options are {options}"
+    }
+    comma_expected(got) {
+        "expected `,`, found `{got}`", "separate what you list with commas"
+    }
+    value_needed(option, example) {
+        "option `{option}` needs a value", "write `{example}`"
+    }
+    no_value(option) {
+        "option `{option}` takes no value", "write `{option}` alone"
+    }
+    attribute_form(attribute, example) {
+        "`#[{attribute}]` takes its options in parentheses", "write `{example}`"
+    }
+    write_back() {
+        "`write_back` needs a converter, and converters do not exist yet",
+        "leave it out; `donate` lets the program reuse the buffer of this argument"
+    }
+
+    // Dtypes.
+    unknown_dtype(got, help) {
+        "unknown dtype `{got}`", "{help}"
+    }
+    dtype_expected(got) {
+        "expected a dtype, found `{got}`",
+        "write a dtype such as `f32`, a choice `[f32, f64]`, a class `any`, `float` or `int`, or `dtype(other)`"
+    }
+    no_dtype_reference(got) {
+        "`{got}(...)` is no dtype", "write `dtype(other)` for the dtype of another argument"
+    }
+    empty_choice() {
+        "an empty choice allows no dtype", "list the dtypes, as in `[f32, f64]`, or write `any`"
+    }
+    class_in_choice(class, members) {
+        "`{class}` is a class of dtypes and cannot stand in a choice",
+        "write it alone, `dtype = {class}`, or list dtypes: `[{members}]`"
+    }
+    reference_in_choice(got) {
+        "`{got}` cannot stand in a choice", "write it alone: `dtype = {got}`"
+    }
+    duplicate_in_choice(dtype) {
+        "dtype `{dtype}` is listed twice", "keep one of them"
+    }
+
+    // Shapes.
+    shape_expected(got) {
+        "expected a shape, found `{got}`",
+        "write the sizes in brackets, as in `[m, 128, _]` (a scalar is `[]`, any shape `[..]`), or `shape(other)`"
+    }
+    no_shape_reference(got) {
+        "`{got}(...)` is no shape", "write `shape(other)` for the shape of another argument"
+    }
+    size_expected(got) {
+        "expected a size, found `{got}`",
+        "a size is a lower-case name that captures it, a number, or `_` for any"
+    }
+    negative_size(got) {
+        "a size cannot be negative: `{got}`", "write `_` for any size"
+    }
+    large_size(got) {
+        "size `{got}` is too large", "sizes go up to 9223372036854775807"
+    }
+    float_size(got) {
+        "a size must be an integer, found `{got}`", "write a whole number, a name, or `_` for any size"
+    }
+    suffixed_size(got, digits) {
+        "a size takes no suffix: `{got}`", "write `{digits}`"
+    }
+    leading_not_first(got) {
+        "`{got}` must come first in its shape", "leading dimensions stand before all others, as in `[batch.., m, k]`"
+    }
+    two_leading(got) {
+        "a second part of free rank: `{got}`",
+        "one shape has at most one, at its front, as in `[batch.., m, k]`"
+    }
+    leading_dots(got) {
+        "expected `..`, found `{got}`", "leading dimensions are two dots, as in `[batch.., m]`"
+    }
+
+    // Captured names.
+    name_case(got, help) {
+        "`{got}` cannot name a size", "{help}"
+    }
+    name_keyword(got) {
+        "`{got}` is a keyword of Rust and cannot name a size", "choose another lower-case name"
+    }
+    name_is_argument(got) {
+        "`{got}` names a size and an argument", "rename one: both are variables of the body"
+    }
+    name_is_field(got) {
+        "`{got}` names a size and a field", "rename one"
+    }
+    name_of_two_kinds(got, first, now) {
+        "`{got}` stands for {first} before, and for {now} here",
+        "use two names: `{got}` is one size, `{got}..` any number of leading sizes"
+    }
+
+    // References to other arguments.
+    reference_form(form) {
+        "`{form}(...)` takes the name of one argument", "write `{form}(a)`"
+    }
+    unknown_argument(got, help) {
+        "no argument is named `{got}`", "{help}"
+    }
+    reference_to_static(form, got) {
+        "`{form}({got})`: `{got}` is a static argument, which has no dtype and no shape",
+        "name a dynamic argument"
+    }
+    reference_to_cx(form, got) {
+        "`{form}({got})`: `{got}` is the compile context, not an argument", "name a dynamic argument"
+    }
+    reference_to_self(form, got) {
+        "`{form}({got})` refers to its own argument", "name another argument, or say the {form} here"
+    }
+    reference_cycle(form, path) {
+        "this {form} leads back to itself: {path}", "say the {form} at one of these arguments"
+    }
+    reference_to_tree(form, got) {
+        "`{form}({got})`: `{got}` is a tree of several arrays", "name an argument of type `Aval`"
+    }
+    reference_to_many(form, got) {
+        "`{form}({got})`: the arrays of `{got}` may have different shapes",
+        "capture the sizes by names in both arguments, as in `shape = [m, k]`"
+    }
+
+    // Arguments.
+    no_attribute(name, help) {
+        "argument `{name}` is neither dynamic nor static", "{help}"
+    }
+    both_attributes(name) {
+        "argument `{name}` is dynamic and static", "keep one of `#[dynamic(...)]` and `#[static_arg]`"
+    }
+    duplicate_attribute(attribute) {
+        "`#[{attribute}]` is given twice", "put all options into one attribute"
+    }
+    unknown_attribute(got, help) {
+        "`#[{got}]` is no attribute of an argument", "{help}"
+    }
+    cfg_on_argument(got) {
+        "`#[{got}]` on an argument would change the signature", "put it on the whole function, and write two functions"
+    }
+    argument_pattern() {
+        "an argument must be a plain name", "name the argument, and take it apart in the body"
+    }
+    missing_dtype(name) {
+        "`{name}` needs a dtype", "add `dtype = f32`, a choice, a class, `dtype = dtype(other)`, or `dtype = any`"
+    }
+    missing_shape(name) {
+        "`{name}` needs a shape", "add `shape = [m, k]`, `shape = shape(other)`, or `shape = [..]` for any shape"
+    }
+    missing_both(name) {
+        "`{name}` needs a dtype and a shape",
+        "write `#[dynamic(dtype = f32, shape = [m])]`; to allow everything, `#[dynamic(dtype = any, shape = [..])]`"
+    }
+    like_and(other) {
+        "`like(...)` already says the {other}", "keep one of them"
+    }
+    like_value() {
+        "`like` takes the name of an argument in parentheses", "write `like(a)`"
+    }
+    constrained_tree(option, name) {
+        "`{option}` cannot be said of the tree `{name}`",
+        "write `#[dynamic]` alone here, and the options at the fields of the struct"
+    }
+
+    // Types of arguments.
+    dynamic_type(got) {
+        "`{got}` is no type of a dynamic argument",
+        "a dynamic argument is `Aval`, `Vec<Aval>`, `[Aval; N]` or `P<Aval>` for a struct with `#[derive(InputTree)]`; any other type is `#[static_arg]`"
+    }
+    value_type(instead) {
+        "arguments of type `Value` need the graph builder, which does not exist yet",
+        "write `{instead}` and return StableHLO text"
+    }
+    array_type(instead) {
+        "the body sees abstract values, not arrays", "write `{instead}`; the callers of the family pass the arrays"
+    }
+    borrowed_aval(instead) {
+        "abstract values are passed by value", "write `{instead}`"
+    }
+    wrapped_leaf(wrapper, leaf) {
+        "`{wrapper}` cannot hold dynamic arrays", "use `{leaf}`, `Vec<{leaf}>`, `[{leaf}; N]`, or a struct with `#[derive(InputTree)]`"
+    }
+    static_array(got) {
+        "`{got}` cannot be static: its values are known only when the program runs",
+        "make it `#[dynamic(...)]`"
+    }
+    static_borrowed(got) {
+        "a static argument must be owned: `{got}`", "static values live in the key of the cache; use a type such as `String` or `Vec<i64>`"
+    }
+    static_inferred(got) {
+        "the type of a static argument must be written out, found `{got}`", "name a type that has `#[derive(StaticArg)]` or is one of the standard ones"
+    }
+
+    // The compile context.
+    cx_not_first() {
+        "the compile context must be the first argument", "move it to the front: `cx: &CompileCx`"
+    }
+    one_cx() {
+        "a second compile context", "take it once, as the first argument"
+    }
+    cx_form(got) {
+        "the compile context is passed by shared reference, found `{got}`", "write `&CompileCx`"
+    }
+    cx_attribute() {
+        "the compile context is no argument of the family and takes no attribute", "remove the attribute"
+    }
+
+    // The result.
+    no_result(name) {
+        "`{name}` returns nothing, expected `Result<Program>`", "the body gives the program: `-> Result<Program>`"
+    }
+    result_expected(got) {
+        "expected `Result<Program>` as return type, found `{got}`",
+        "write `Result<Program>`, or with the structure of the outputs `Result<Program<(Array, Array)>>`"
+    }
+    program_expected(got) {
+        "expected `Program` in the result, found `{got}`",
+        "write `Result<Program>`, or with the structure of the outputs `Result<Program<(Array, Array)>>`"
+    }
+    output_type(got) {
+        "`{got}` is no structure of outputs",
+        "write `Array`, a tuple or an array of them, or `Fit<Array>` for a struct with `#[derive(OutputTree)]`"
+    }
+
+    // The function.
+    function_expected() {
+        "`#[dispatch_family]` goes on a function", "write it before `fn`"
+    }
+    function_unreadable(reason) {
+        "this function cannot be read: {reason}", "use syntax that is stable in Rust 1.85"
+    }
+    no_body(name) {
+        "`{name}` has no body", "the body gives the program: `{{ Program::stablehlo(...) }}`"
+    }
+    generics() {
+        "a program family cannot be generic", "dtypes and shapes vary by `#[dynamic(...)]`, types by `#[static_arg]` enums; remove the parameters"
+    }
+    where_clause() {
+        "a program family cannot have a `where` clause", "remove it"
+    }
+    modifier(got) {
+        "a program family cannot be `{got}`", "remove `{got}`; the body runs on a cache miss, as an ordinary function"
+    }
+    receiver() {
+        "a program family cannot take `self`", "move the function out of the `impl`, and pass what it needs as `#[static_arg]`"
+    }
+    variadic() {
+        "a program family cannot be variadic", "take `Vec<Aval>`"
+    }
+    misplaced_attribute(attribute) {
+        "`#[{attribute}]` goes on an argument, not on the function", "write it before the name of the argument"
+    }
+    hidden_prelude(name, type_name) {
+        "the family of `{name}` would be the type `{type_name}`, which hides the toolkit's own",
+        "rename the function"
+    }
+    no_type_name(name) {
+        "`{name}` cannot be turned into the name of a type", "begin the function's name with a letter"
+    }
+
+    // Options of the family.
+    zero_capacity() {
+        "a cache of capacity 0 could hold no program", "write at least `capacity = 1`"
+    }
+    capacity_expected(got) {
+        "`capacity` must be a positive integer, found `{got}`", "write a number as in `capacity = 64`, or a constant of type `usize`"
+    }
+    eviction_expected(got) {
+        "`eviction` must be a policy, found `{got}`", "write `eviction = Lru`"
+    }
+    unknown_device(got, help) {
+        "unknown device policy `{got}`", "{help}"
+    }
+    path_expected(option, got) {
+        "`{option}` must be the path of a function, found `{got}`", "write `{option} = path::to::fn`"
+    }
+    default_of_fixed_device() {
+        "`default_device` is never asked with `device = fixed`", "remove one of them: a fixed device is that of the cache entry"
+    }
+    name_without_export() {
+        "`r_name` has no effect without `r_export`", "add `r_export`"
+    }
+    r_name_string(got) {
+        "`r_name` must be a string, found `{got}`", "write it in quotes, as in `r_name = \"scaled_matmul\"`"
+    }
+    r_name_invalid(got, why) {
+        "`{got}` is no R name: {why}", "use letters, digits, `.` and `_`, beginning with a letter"
+    }
+
+    // Derives.
+    struct_expected(derive, got) {
+        "`{derive}` is for structs, found {got}", "declare a struct with named fields"
+    }
+    named_fields(derive) {
+        "`{derive}` needs named fields", "the names become those of the list in R: `struct Fit<T> {{ coef: T }}`"
+    }
+    one_type_parameter(derive, name, got) {
+        "`{derive}` needs exactly one type parameter, `{name}` has {got}", "write `struct {name}<T>`: `T` stands for the arrays"
+    }
+    tree_lifetime(derive) {
+        "`{derive}` takes no lifetime and no const parameter", "remove it: a tree owns its leaves"
+    }
+    tree_bound(derive) {
+        "the type parameter of `{derive}` takes no bounds", "leave it free: the same struct holds arrays and abstract values"
+    }
+    field_attribute(name, help) {
+        "field `{name}` needs `#[dynamic(...)]`", "{help}"
+    }
+    static_field(name) {
+        "field `{name}` of an input tree cannot be static", "make it an argument of its own"
+    }
+    input_field(got, leaf) {
+        "`{got}` is no type of a field of an input tree",
+        "a field is `{leaf}`, `Vec<{leaf}>`, `[{leaf}; N]`, or `Other<{leaf}>` for another input tree"
+    }
+    output_field(got, leaf) {
+        "`{got}` is no type of a field of an output tree",
+        "a field is `{leaf}`, `[{leaf}; N]`, or `Other<{leaf}>` for another output tree"
+    }
+    output_vec(got, leaf) {
+        "`{got}` leaves the number of outputs open", "it is part of the type: write `[{leaf}; N]`"
+    }
+    static_union(name) {
+        "`StaticArg` is for structs and enums, `{name}` is a union", "a union's value cannot be compared; use an enum"
+    }
+    static_lifetime() {
+        "`StaticArg` takes no lifetime parameter", "static values live in the key of the cache; own the data"
+    }
+    static_no_variants(name) {
+        "`{name}` has no variant, so no value could be passed", "add a variant"
+    }
+
+    // A fault of this crate.
+    no_reason() {
+        "this declaration was rejected without a reason", "please report it as a fault of dispatch-codegen"
+    }
+}

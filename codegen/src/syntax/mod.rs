@@ -1,0 +1,53 @@
+//! The one model of a signature, shared by the attribute macro and the generator.
+//!
+//! The pipeline is gated: a declaration is parsed into what is written (`raw`), its rules are checked, all errors
+//! are collected in one pass ([`Found`]), and only a declaration without mistakes becomes a model ([`Family`],
+//! [`InputTree`], [`OutputTree`], [`StaticArg`]), which no reader can fail on.
+//!
+//! | file | has |
+//! |---|---|
+//! | `words`, `messages` | the tables of accepted words and of all messages |
+//! | `errors` | the collector |
+//! | `option_list`, `dtype`, `shape`, `reference`, `types`, `docs`, `text` | reading the parts of a signature |
+//! | `dynamic`, `statics`, `params`, `output`, `function`, `family_options` | the rules of a function, one function each |
+//! | `links`, `names`, `resolve` | references and captured names, from what is written to the model |
+//! | `family`, `trees`, `static_type` | the four kinds of declarations |
+//! | `model` | what comes out |
+
+mod docs;
+mod dtype;
+mod dynamic;
+mod errors;
+mod family;
+mod family_options;
+mod function;
+mod links;
+mod messages;
+mod model;
+mod model_methods;
+mod names;
+mod option_list;
+mod output;
+mod params;
+mod raw;
+mod reference;
+mod resolve;
+mod shape;
+mod static_type;
+mod statics;
+mod text;
+mod trees;
+mod types;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use errors::Found;
+pub use family::{Rejected, family};
+pub use model::*;
+pub use static_type::static_arg;
+pub use trees::{input_tree, output_tree};
+
+pub(crate) use function::stripped;
+pub(crate) use words::RUST_KEYWORDS;

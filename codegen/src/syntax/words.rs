@@ -1,0 +1,234 @@
+//! The accepted words of the signature language, one table for each place where a word may stand.
+//!
+//! A table is ordered as its words are listed to the user. The tables of [`DTYPE_ALIASES`] and
+//! [`OPTION_ALIASES`] hold words of neighbouring languages, with what to write instead.
+
+use super::model::{Class, DType, DevicePolicy};
+
+/// The dtypes by name.
+pub(crate) const DTYPES: [(&str, DType); 15] = [
+    ("bool", DType::Bool),
+    ("i8", DType::I8),
+    ("i16", DType::I16),
+    ("i32", DType::I32),
+    ("i64", DType::I64),
+    ("u8", DType::U8),
+    ("u16", DType::U16),
+    ("u32", DType::U32),
+    ("u64", DType::U64),
+    ("f16", DType::F16),
+    ("bf16", DType::Bf16),
+    ("f32", DType::F32),
+    ("f64", DType::F64),
+    ("c64", DType::C64),
+    ("c128", DType::C128),
+];
+
+/// The classes of dtypes by name.
+pub(crate) const CLASSES: [(&str, Class); 3] =
+    [("any", Class::Any), ("float", Class::Float), ("int", Class::Int)];
+
+/// Names that other systems use for our dtypes.
+pub(crate) const DTYPE_ALIASES: [(&str, &str); 26] = [
+    ("ui8", "u8"),
+    ("ui16", "u16"),
+    ("ui32", "u32"),
+    ("ui64", "u64"),
+    ("s8", "i8"),
+    ("s16", "i16"),
+    ("s32", "i32"),
+    ("s64", "i64"),
+    ("i1", "bool"),
+    ("pred", "bool"),
+    ("logical", "bool"),
+    ("half", "f16"),
+    ("float16", "f16"),
+    ("bfloat16", "bf16"),
+    ("single", "f32"),
+    ("float32", "f32"),
+    ("double", "f64"),
+    ("float64", "f64"),
+    ("numeric", "f64"),
+    ("integer", "i32"),
+    ("int32", "i32"),
+    ("int64", "i64"),
+    ("usize", "u64"),
+    ("isize", "i64"),
+    ("complex64", "c64"),
+    ("complex128", "c128"),
+];
+
+/// The options of `#[dynamic(...)]`.
+pub(crate) const DYNAMIC: [&str; 5] = ["dtype", "shape", "like", "donate", "write_back"];
+
+/// The options of `#[static_arg(...)]`.
+pub(crate) const STATIC_ARG: [&str; 1] = ["default"];
+
+/// The options of `#[dispatch_family(...)]`.
+pub(crate) const FAMILY: [&str; 7] =
+    ["capacity", "eviction", "device", "default_device", "context", "r_export", "r_name"];
+
+/// Options of other dispatchers, with what says the same here.
+pub(crate) const OPTION_ALIASES: [(&str, &str); 6] = [
+    ("move_inputs", "device = fixed"),
+    ("static", "#[static_arg] on the argument"),
+    ("static_args", "#[static_arg] on the argument"),
+    ("static_argnames", "#[static_arg] on the argument"),
+    ("donate", "#[dynamic(donate, ...)] on the argument"),
+    ("donate_argnums", "#[dynamic(donate, ...)] on the argument"),
+];
+
+/// The values of the family option `device`.
+pub(crate) const DEVICE_POLICIES: [(&str, DevicePolicy); 2] =
+    [("first_input", DevicePolicy::FirstInput), ("fixed", DevicePolicy::Fixed)];
+
+/// The toolkit's attributes on arguments and fields.
+pub(crate) const ARGUMENT_ATTRIBUTES: [&str; 2] = ["dynamic", "static_arg"];
+
+/// The compiler's attributes that it allows on arguments, other than those that remove them.
+pub(crate) const LINT_ATTRIBUTES: [&str; 5] = ["allow", "expect", "warn", "deny", "forbid"];
+
+/// The compiler's attributes that would change the signature behind our back.
+pub(crate) const CFG_ATTRIBUTES: [&str; 2] = ["cfg", "cfg_attr"];
+
+/// Generic types of the standard library that are taken for a nested input at first sight.
+pub(crate) const WRAPPERS: [&str; 12] = [
+    "Option",
+    "Box",
+    "Rc",
+    "Arc",
+    "Cow",
+    "RefCell",
+    "Mutex",
+    "Result",
+    "PhantomData",
+    "VecDeque",
+    "HashSet",
+    "BTreeSet",
+];
+
+/// Types of the prelude that a family's own type would hide.
+pub(crate) const PRELUDE_TYPES: [&str; 11] =
+    ["Aval", "Array", "Value", "Program", "Result", "Error", "CompileCx", "Client", "Device", "DType", "Lru"];
+
+/// Words that R's parser keeps for itself.
+pub(crate) const R_RESERVED: [&str; 19] = [
+    "if",
+    "else",
+    "repeat",
+    "while",
+    "function",
+    "for",
+    "next",
+    "break",
+    "TRUE",
+    "FALSE",
+    "NULL",
+    "Inf",
+    "NaN",
+    "NA",
+    "NA_integer_",
+    "NA_real_",
+    "NA_complex_",
+    "NA_character_",
+    "in",
+];
+
+/// Words that Rust keeps for itself, in any edition that this crate reads.
+pub(crate) const RUST_KEYWORDS: [&str; 52] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
+    "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "Self",
+    "static", "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use",
+    "virtual", "where", "while", "yield",
+];
+
+/// The value of a word in a table.
+pub(crate) fn lookup<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
+    table.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
+}
+
+/// The words of a table with values.
+pub(crate) fn names<T>(table: &[(&'static str, T)]) -> Vec<&'static str> {
+    table.iter().map(|(name, _)| *name).collect()
+}
+
+/// `` `a`, `b` or `c` ``, to list a table in a hint.
+pub(crate) fn list(words: &[&str], conjunction: &str) -> String {
+    match words {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
+            format!("{} {conjunction} `{last}`", first.join(", "))
+        }
+    }
+}
+
+/// The word of a table that was probably meant: equal but for case, or few edits away.
+pub(crate) fn nearest<'a>(got: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let got = got.to_lowercase();
+    let allowed = (got.chars().count() / 3).max(1);
+    words
+        .into_iter()
+        .map(|word| (edits(&got, &word.to_lowercase()), word))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// The edit distance with insertions, deletions, replacements and swaps of neighbours.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_few_edits_away() {
+        let dtypes = names(&DTYPES);
+        for (got, want) in [
+            ("f33", Some("f32")),
+            ("F64", Some("f64")),
+            ("boool", Some("bool")),
+            ("c182", Some("c128")),
+            ("banana", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest(got, dtypes.iter().copied()), want, "{got}");
+        }
+        assert_eq!(nearest("capasity", FAMILY), Some("capacity"));
+        assert_eq!(nearest("donte", DYNAMIC), Some("donate"));
+        assert_eq!(nearest("hsape", DYNAMIC), Some("shape"));
+    }
+
+    #[test]
+    fn an_alias_leads_to_a_dtype_and_hides_none() {
+        for (alias, dtype) in DTYPE_ALIASES {
+            assert!(lookup(&DTYPES, dtype).is_some(), "{alias} leads to no dtype");
+            assert!(lookup(&DTYPES, alias).is_none() && lookup(&CLASSES, alias).is_none(), "{alias}");
+        }
+    }
+
+    #[test]
+    fn lists_read_as_english() {
+        assert_eq!(list(&["a"], "or"), "`a`");
+        assert_eq!(list(&["a", "b", "c"], "or"), "`a`, `b` or `c`");
+    }
+}
