@@ -1,0 +1,4 @@
+//! The cache under one thread and many.
+
+mod basics;
+mod support;
