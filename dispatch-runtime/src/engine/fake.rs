@@ -101,7 +101,7 @@ unsafe impl Engine for FakeEngine {
                 (Signature { inputs: inputs.clone(), outputs: outputs.clone(), donors }, Some(run.clone()))
             }
         };
-        Ok(FakeExecutable::new(self.state.clone(), device, signature, run))
+        Ok(FakeExecutable::boxed(self.state.clone(), device, signature, run))
     }
 
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
@@ -171,7 +171,7 @@ struct Record {
 struct FakeExecutable(());
 
 impl FakeExecutable {
-    fn new(
+    fn boxed(
         state: Arc<FakeState>,
         device: usize,
         signature: Signature,
@@ -200,7 +200,7 @@ impl FakeExecutable {
     }
 
     fn record(&self) -> &'static Record {
-        // SAFETY: a `FakeExecutable` only ever stands where `new` put it, behind a trait object that it cannot be
+        // SAFETY: a `FakeExecutable` only ever stands where `boxed` put it, behind a trait object that it cannot be
         // moved out of, so its address is that of a leaked record, whose provenance is exposed.
         unsafe { &*ptr::with_exposed_provenance(ptr::from_ref(self).addr()) }
     }
