@@ -62,7 +62,7 @@ fn derive<M>(
     match syn::parse2(input) {
         Ok(input) => match read(&input) {
             Ok(model) => expand(&model),
-            Err(errors) => errors.to_compile_errors(),
+            Err(errors) => errors.to_compile_errors().into_iter().collect(),
         },
         Err(error) => error.to_compile_error(),
     }

@@ -5,18 +5,29 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
 use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Stmt, parse_quote};
 
-use crate::syntax::{RUST_KEYWORDS, Rejected, stripped};
+use crate::syntax::{RUST_KEYWORDS, Rejected, stripped, type_name};
 
 /// The errors of a family and, if it is one, the function: the toolkit's attributes stripped, the captured names
 /// bound. Anything else is emitted as it came.
+///
+/// The first error stands in the place of the family's type, as the length of an array: of a type whose length is
+/// wrong the compiler asks no more, so that the callers of the family give no errors either.
 pub(crate) fn family(rejected: &Rejected, item: TokenStream) -> TokenStream {
     let errors = rejected.errors.to_compile_errors();
-    match &rejected.function {
-        Some(function) => {
-            let function = quiet(function);
-            quote! { #errors #function }
-        }
-        None => quote! { #errors #item },
+    let Some(function) = &rejected.function else {
+        return quote! { #(#errors)* #item };
+    };
+    let (vis, quiet) = (&function.vis, quiet(function));
+    // A method stands in an `impl`, which cannot have types.
+    let is_method = function.sig.receiver().is_some();
+    match (&errors[..], type_name(&function.sig.ident)) {
+        ([first, others @ ..], Ok(name)) if !is_method => quote! {
+            #[allow(dead_code)]
+            #vis type #name = [(); #first];
+            #(#others)*
+            #quiet
+        },
+        _ => quote! { #(#errors)* #quiet },
     }
 }
 
@@ -124,7 +135,7 @@ mod tests {
     fn recovered(arguments: TokenStream, item: TokenStream) -> String {
         let file: syn::File = syn::parse2(dispatch_family(arguments, item)).unwrap();
         let (errors, items): (Vec<_>, Vec<_>) =
-            file.items.into_iter().partition(|item| matches!(item, syn::Item::Macro(_)));
+            file.items.into_iter().partition(|item| matches!(item, syn::Item::Macro(_) | syn::Item::Type(_)));
         assert!(!errors.is_empty(), "no error");
         prettyplease::unparse(&syn::File { shebang: None, attrs: Vec::new(), items })
     }

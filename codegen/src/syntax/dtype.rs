@@ -36,7 +36,12 @@ pub(crate) fn read(errors: &mut Errors, input: ParseStream<'_>) -> syn::Result<G
     if let Some(class) = words::lookup(&words::CLASSES, &word.to_string()) {
         return Ok(Given::Is(RawDType::Dtypes(DTypes::Class(class))));
     }
-    named(&word).map(|dtype| Given::Is(RawDType::Dtypes(DTypes::One(dtype))))
+    let dtype = named(&word)?;
+    if input.peek(Token![|]) {
+        // `dtype = f32 | f64` is wrong, whose writer wants a choice.
+        end_of_item(input, "a choice is a list: `[f32, f64]`")?;
+    }
+    Ok(Given::Is(RawDType::Dtypes(DTypes::One(dtype))))
 }
 
 /// A dtype must have one of our names: `f33` and `float32` are wrong.
@@ -78,7 +83,7 @@ fn choice(errors: &mut Errors, input: ParseStream<'_>) -> syn::Result<Option<DTy
                 return Err(syn::Error::new_spanned(&word, messages::duplicate_in_choice(&word)));
             }
             chosen.push(dtype);
-            end_of_item(&list)
+            end_of_item(&list, "separate dtypes with commas")
         });
         if errors.keep(member).is_none() {
             good = false;

@@ -91,7 +91,7 @@ impl Found {
     }
 
     /// The invocations of `compile_error!` that show the errors, each on its own tokens.
-    pub fn to_compile_errors(&self) -> TokenStream {
+    pub fn to_compile_errors(&self) -> Vec<TokenStream> {
         self.0.iter().map(syn::Error::to_compile_error).collect()
     }
 }

@@ -37,7 +37,7 @@ pub fn family(arguments: TokenStream, item: TokenStream) -> Result<Family, Box<R
 
 fn checked(errors: &mut Errors, function: &ItemFn, options: super::model::Options) -> Option<Family> {
     function::check(errors, function);
-    let type_name = function::type_name(errors, &function.sig.ident);
+    let type_name = errors.keep(function::type_name(&function.sig.ident));
     let output = output::read(errors, &function.sig);
     let RawParams { cx, params } = params::read(errors, &function.sig);
     let resolved = resolve::resolve(errors, &params, &Scope { cx: cx.as_ref(), fields: false })?;

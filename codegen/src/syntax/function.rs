@@ -90,18 +90,17 @@ fn no_generics(errors: &mut Errors, signature: &Signature) {
 /// The name of the family's type: `scaled_matmul` gives `ScaledMatmul`.
 ///
 /// `fn array(...)` is wrong: the type `Array` would hide that of the prelude; so is `fn _1(...)`.
-pub(crate) fn type_name(errors: &mut Errors, name: &Ident) -> Option<Ident> {
+pub(crate) fn type_name(name: &Ident) -> syn::Result<Ident> {
     let written = name.unraw().to_string();
     let camel: String = written.split('_').map(capitalised).collect();
+    let wrong = |message| Err(syn::Error::new_spanned(name, message));
     if !camel.starts_with(|c: char| c.is_alphabetic()) || camel == "Self" {
-        errors.on(name, messages::no_type_name(&written));
-        return None;
+        return wrong(messages::no_type_name(&written));
     }
     if words::PRELUDE_TYPES.contains(&camel.as_str()) {
-        errors.on(name, messages::hidden_prelude(&written, &camel));
-        return None;
+        return wrong(messages::hidden_prelude(&written, &camel));
     }
-    Some(Ident::new(&camel, name.span()))
+    Ok(Ident::new(&camel, name.span()))
 }
 
 fn capitalised(word: &str) -> String {

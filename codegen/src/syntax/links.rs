@@ -123,7 +123,8 @@ fn target(
         return Err(messages::reference_to_cx(form, name));
     }
     let Some(index) = params.iter().position(|param| param.name() == name) else {
-        return Err(messages::unknown_argument(name, known_help(params, from, name)));
+        let noun = if scope.fields { "field" } else { "argument" };
+        return Err(messages::unknown_argument(noun, name, known_help(params, scope, from, name)));
     };
     if index == from {
         return Err(messages::reference_to_self(form, name));
@@ -141,7 +142,7 @@ fn target(
     }
 }
 
-fn known_help(params: &[RawParam], from: usize, got: &Ident) -> String {
+fn known_help(params: &[RawParam], scope: &Scope<'_>, from: usize, got: &Ident) -> String {
     let known: Vec<String> = params
         .iter()
         .enumerate()
@@ -149,10 +150,16 @@ fn known_help(params: &[RawParam], from: usize, got: &Ident) -> String {
         .map(|(_, param)| param.name().unraw().to_string())
         .collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    match (words::nearest(&got.to_string(), known.iter().copied()), known.is_empty()) {
-        (Some(nearest), _) if nearest.len() > 1 => format!("did you mean `{nearest}`?"),
-        (_, false) => format!("the other dynamic arguments are {}", words::list(&known, "and")),
-        (_, true) => "there is no other dynamic argument".to_owned(),
+    let noun = if scope.fields { "field" } else { "dynamic argument" };
+    if let Some(nearest) =
+        words::nearest(&got.to_string(), known.iter().copied().filter(|name| name.len() > 1))
+    {
+        return format!("did you mean `{nearest}`?");
+    }
+    match known[..] {
+        [] => format!("there is no other {noun}"),
+        [only] => format!("the other {noun} is `{only}`"),
+        _ => format!("the other {noun}s are {}", words::list(&known, "and")),
     }
 }
 

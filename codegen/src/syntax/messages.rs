@@ -43,8 +43,8 @@ messages! {
     option_expected(got, owner, options) {
         "expected an option of `{owner}`, found `{got}`", "the options are {options}"
     }
-    comma_expected(got) {
-        "expected `,`, found `{got}`", "separate what you list with commas"
+    comma_expected(got, help) {
+        "expected `,`, found `{got}`", "{help}"
     }
     value_needed(option, example) {
         "option `{option}` needs a value", "write `{example}`"
@@ -69,7 +69,8 @@ messages! {
         "write a dtype such as `f32`, a choice `[f32, f64]`, a class `any`, `float` or `int`, or `dtype(other)`"
     }
     no_dtype_reference(got) {
-        "`{got}(...)` is no dtype", "write `dtype(other)` for the dtype of another argument"
+        "`{got}(...)` is not a dtype",
+        "write `dtype = dtype(other)`, or `like(other)` in place of dtype and shape"
     }
     empty_choice() {
         "an empty choice allows no dtype", "list the dtypes, as in `[f32, f64]`, or write `any`"
@@ -91,7 +92,8 @@ messages! {
         "write the sizes in brackets, as in `[m, 128, _]` (a scalar is `[]`, any shape `[..]`), or `shape(other)`"
     }
     no_shape_reference(got) {
-        "`{got}(...)` is no shape", "write `shape(other)` for the shape of another argument"
+        "`{got}(...)` is not a shape",
+        "write `shape = shape(other)`, or `like(other)` in place of dtype and shape"
     }
     size_expected(got) {
         "expected a size, found `{got}`",
@@ -142,8 +144,8 @@ messages! {
     reference_form(form) {
         "`{form}(...)` takes the name of one argument", "write `{form}(a)`"
     }
-    unknown_argument(got, help) {
-        "no argument is named `{got}`", "{help}"
+    unknown_argument(noun, got, help) {
+        "no {noun} is named `{got}`", "{help}"
     }
     reference_to_static(form, got) {
         "`{form}({got})`: `{got}` is a static argument, which has no dtype and no shape",
@@ -153,17 +155,17 @@ messages! {
         "`{form}({got})`: `{got}` is the compile context, not an argument", "name a dynamic argument"
     }
     reference_to_self(form, got) {
-        "`{form}({got})` refers to its own argument", "name another argument, or say the {form} here"
+        "`{form}({got})` refers to itself", "name another one, or say the {form} here"
     }
     reference_cycle(form, path) {
-        "this {form} leads back to itself: {path}", "say the {form} at one of these arguments"
+        "this {form} leads back to itself: {path}", "say the {form} at one of them"
     }
     reference_to_tree(form, got) {
-        "`{form}({got})`: `{got}` is a tree of several arrays", "name an argument of type `Aval`"
+        "`{form}({got})`: `{got}` is a tree of several arrays", "name one that is a single array"
     }
     reference_to_many(form, got) {
         "`{form}({got})`: the arrays of `{got}` may have different shapes",
-        "capture the sizes by names in both arguments, as in `shape = [m, k]`"
+        "capture the sizes by the same names at both, as in `shape = [m, k]`"
     }
 
     // Arguments.
@@ -177,10 +179,10 @@ messages! {
         "`#[{attribute}]` is given twice", "put all options into one attribute"
     }
     unknown_attribute(got, help) {
-        "`#[{got}]` is no attribute of an argument", "{help}"
+        "`#[{got}]` is not an attribute of arguments", "{help}"
     }
     cfg_on_argument(got) {
-        "`#[{got}]` on an argument would change the signature", "put it on the whole function, and write two functions"
+        "`#[{got}]` on an argument would change the signature", "write two functions, each under its own condition"
     }
     argument_pattern() {
         "an argument must be a plain name", "name the argument, and take it apart in the body"
@@ -208,7 +210,7 @@ messages! {
 
     // Types of arguments.
     dynamic_type(got) {
-        "`{got}` is no type of a dynamic argument",
+        "`{got}` cannot be the type of a dynamic argument",
         "a dynamic argument is `Aval`, `Vec<Aval>`, `[Aval; N]` or `P<Aval>` for a struct with `#[derive(InputTree)]`; any other type is `#[static_arg]`"
     }
     value_type(instead) {
@@ -262,7 +264,7 @@ messages! {
         "write `Result<Program>`, or with the structure of the outputs `Result<Program<(Array, Array)>>`"
     }
     output_type(got) {
-        "`{got}` is no structure of outputs",
+        "`{got}` cannot be the structure of the outputs",
         "write `Array`, a tuple or an array of them, or `Fit<Array>` for a struct with `#[derive(OutputTree)]`"
     }
 
@@ -319,7 +321,7 @@ messages! {
         "`{option}` must be the path of a function, found `{got}`", "write `{option} = path::to::fn`"
     }
     default_of_fixed_device() {
-        "`default_device` is never asked with `device = fixed`", "remove one of them: a fixed device is that of the cache entry"
+        "`default_device` has no effect with `device = fixed`", "remove one of them: a fixed device is that of the cache entry"
     }
     name_without_export() {
         "`r_name` has no effect without `r_export`", "add `r_export`"
@@ -328,7 +330,7 @@ messages! {
         "`r_name` must be a string, found `{got}`", "write it in quotes, as in `r_name = \"scaled_matmul\"`"
     }
     r_name_invalid(got, why) {
-        "`{got}` is no R name: {why}", "use letters, digits, `.` and `_`, beginning with a letter"
+        "`{got}` is not a name in R: {why}", "use letters, digits, `.` and `_`, beginning with a letter"
     }
 
     // Derives.
@@ -354,11 +356,11 @@ messages! {
         "field `{name}` of an input tree cannot be static", "make it an argument of its own"
     }
     input_field(got, leaf) {
-        "`{got}` is no type of a field of an input tree",
+        "`{got}` cannot be the type of a field of an input tree",
         "a field is `{leaf}`, `Vec<{leaf}>`, `[{leaf}; N]`, or `Other<{leaf}>` for another input tree"
     }
     output_field(got, leaf) {
-        "`{got}` is no type of a field of an output tree",
+        "`{got}` cannot be the type of a field of an output tree",
         "a field is `{leaf}`, `[{leaf}; N]`, or `Other<{leaf}>` for another output tree"
     }
     output_vec(got, leaf) {

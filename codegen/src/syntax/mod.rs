@@ -49,5 +49,5 @@ pub use model::*;
 pub use static_type::static_arg;
 pub use trees::{input_tree, output_tree};
 
-pub(crate) use function::stripped;
+pub(crate) use function::{stripped, type_name};
 pub(crate) use words::RUST_KEYWORDS;

@@ -32,7 +32,11 @@ pub(crate) fn read(errors: &mut Errors, tokens: TokenStream, owner: &Owner<'_>, 
     let parse = |input: ParseStream<'_>| {
         while !input.is_empty() {
             let result = option(errors, input, owner, &mut seen, value);
-            if result.and_then(|()| end_of_item(input)).map_err(|error| errors.push(error)).is_err() {
+            if result
+                .and_then(|()| end_of_item(input, "separate options with commas"))
+                .map_err(|error| errors.push(error))
+                .is_err()
+            {
                 skip_item(input);
             }
             input.parse::<Option<Token![,]>>()?;
@@ -79,8 +83,8 @@ fn unknown_help(got: &str, options: &[&'static str]) -> String {
     }
 }
 
-/// An item ends at a comma or at the end of its list: `dtype = f32 | f64` is wrong at the bar.
-pub(crate) fn end_of_item(input: ParseStream<'_>) -> syn::Result<()> {
+/// An item ends at a comma or at the end of its list: `dtype = f32 shape = [m]` is wrong at the second word.
+pub(crate) fn end_of_item(input: ParseStream<'_>, help: &str) -> syn::Result<()> {
     if input.is_empty() || input.peek(Token![,]) {
         return Ok(());
     }
@@ -92,7 +96,7 @@ pub(crate) fn end_of_item(input: ParseStream<'_>) -> syn::Result<()> {
         joint = is_joint(&next);
         found.extend(next);
     }
-    Err(syn::Error::new_spanned(&found, messages::comma_expected(text(&found))))
+    Err(syn::Error::new_spanned(&found, messages::comma_expected(text(&found), help)))
 }
 
 /// Whether a token is a dot that the next one belongs to, as in `..`.

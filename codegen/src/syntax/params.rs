@@ -100,7 +100,11 @@ fn is_ours(attribute: &Attribute) -> bool {
 fn param(errors: &mut Errors, input: &PatType, name: Ident) -> RawParam {
     match marker(errors, &input.attrs, &name) {
         Given::Is(attribute) if attribute.path().is_ident("dynamic") => {
-            let kind = errors.keep(types::dynamic(&input.ty)).map_or(Given::Bad, Given::Is);
+            // The type of a pattern says nothing more than that it is one.
+            let kind = match types::dynamic(&input.ty) {
+                Err(_) if name == "_" => Given::Bad,
+                kind => errors.keep(kind).map_or(Given::Bad, Given::Is),
+            };
             RawParam::Dynamic(dynamic_param(errors, attribute, name, &input.attrs, &input.ty, kind))
         }
         Given::Is(attribute) => {

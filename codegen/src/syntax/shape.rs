@@ -47,7 +47,7 @@ fn pattern(errors: &mut Errors, input: ParseStream<'_>) -> syn::Result<Given<Raw
                 Element::Leading(named) => leading = Some(named),
                 Element::Dim(dim) => dims.push(dim),
             }
-            end_of_item(&list)
+            end_of_item(&list, "separate sizes with commas; a size is not computed")
         });
         if errors.keep(element).is_none() {
             good = false;

@@ -43,7 +43,7 @@ const OPTIONS: Table = Table {
         ),
         (
             "#[dynamic(dtype = f32 shape = [m])]",
-            &[("shape", "expected `,`, found `shape`", "separate what you list with commas")],
+            &[("shape", "expected `,`, found `shape`", "separate options with commas")],
         ),
         ("#[dynamic(dtype, shape = [m])]", &[("dtype", "option `dtype` needs a value", "`dtype = f32`")]),
         ("#[dynamic(dtype = , shape = [m])]", &[("dtype", "option `dtype` needs a value", "`dtype = f32`")]),
@@ -77,8 +77,8 @@ const DTYPES: Table = Table {
         ("flot", &[("flot", "unknown dtype `flot`", "did you mean `float`?")]),
         ("banana", &[("banana", "unknown dtype `banana`", "the dtypes are `bool`, `i8`")]),
         ("\"f32\"", &[("\"f32\"", "expected a dtype, found `\"f32\"`", "a choice `[f32, f64]`")]),
-        ("like(a)", &[("like", "`like(...)` is no dtype", "`dtype(other)`")]),
-        ("f32 | f64", &[("|", "expected `,`, found `|`", "")]),
+        ("like(a)", &[("like", "`like(...)` is not a dtype", "`dtype = dtype(other)`")]),
+        ("f32 | f64", &[("|", "expected `,`, found `|`", "a choice is a list")]),
         ("[]", &[("[]", "an empty choice allows no dtype", "`[f32, f64]`")]),
         (
             "[float, i32]",
@@ -115,8 +115,8 @@ const SHAPES: Table = Table {
         ("m", &[("m", "expected a shape, found `m`", "write the sizes in brackets")]),
         ("(m, k)", &[("(m, k)", "expected a shape, found `(m, k)`", "`[m, 128, _]`")]),
         ("any", &[("any", "expected a shape, found `any`", "any shape `[..]`")]),
-        ("like(a)", &[("like", "`like(...)` is no shape", "`shape(other)`")]),
-        ("[m * 2]", &[("*", "expected `,`, found `*`", "")]),
+        ("like(a)", &[("like", "`like(...)` is not a shape", "`shape = shape(other)`")]),
+        ("[m * 2]", &[("*", "expected `,`, found `*`", "a size is not computed")]),
         ("[m k]", &[("k", "expected `,`, found `k`", "")]),
         ("[-1]", &[("-1", "a size cannot be negative: `-1`", "`_` for any size")]),
         (
@@ -232,15 +232,15 @@ const REFERENCES: Table = Table {
         ),
         (
             "#[dynamic(dtype = dtype(a), shape = [m])] a: Aval",
-            &[("a", "`dtype(a)` refers to its own argument", "say the dtype here")],
+            &[("a", "`dtype(a)` refers to itself", "say the dtype here")],
         ),
         (
             "#[dynamic(dtype = f32, shape = shape(a))] a: Aval",
-            &[("a", "`shape(a)` refers to its own argument", "say the shape here")],
+            &[("a", "`shape(a)` refers to itself", "say the shape here")],
         ),
         (
             "#[dynamic(dtype = dtype(tree), shape = [m])] a: Aval",
-            &[("tree", "`dtype(tree)`: `tree` is a tree of several arrays", "of type `Aval`")],
+            &[("tree", "`dtype(tree)`: `tree` is a tree of several arrays", "a single array")],
         ),
         (
             "#[dynamic(dtype = dtype(many), shape = shape(many))] a: Aval",

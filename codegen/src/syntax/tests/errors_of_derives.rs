@@ -63,14 +63,14 @@ const INPUT_FIELDS: Table = Table {
                 ("b", "field `b` needs `#[dynamic(...)]`", "write `#[dynamic]` before it"),
                 (
                     "f32",
-                    "`f32` is no type of a field of an input tree",
+                    "`f32` cannot be the type of a field of an input tree",
                     "a field is `T`, `Vec<T>`, `[T; N]`, or `Other<T>`",
                 ),
             ],
         ),
         (
             "#[dynamic(dtype = f32, shape = [m])] a: Option<T>",
-            &[("Option<T>", "`Option<T>` is no type of a field of an input tree", "")],
+            &[("Option<T>", "`Option<T>` cannot be the type of a field of an input tree", "")],
         ),
         (
             "#[static_arg] n: T",
@@ -86,7 +86,7 @@ const INPUT_FIELDS: Table = Table {
         ),
         (
             "#[dynamic(like(wieght))] a: T",
-            &[("wieght", "no argument is named `wieght`", "did you mean `weight`?")],
+            &[("wieght", "no field is named `wieght`", "did you mean `weight`?")],
         ),
         (
             "#[dynamic(donate)] a: Other<T>",
@@ -107,12 +107,12 @@ const OUTPUT_TREES: Table = Table {
             &[
                 (
                     "f64",
-                    "`f64` is no type of a field of an output tree",
+                    "`f64` cannot be the type of a field of an output tree",
                     "a field is `T`, `[T; N]`, or `Other<T>`",
                 ),
-                ("Option<T>", "`Option<T>` is no type of a field of an output tree", ""),
+                ("Option<T>", "`Option<T>` cannot be the type of a field of an output tree", ""),
                 ("Vec<T>", "`Vec<T>` leaves the number of outputs open", "write `[T; N]`"),
-                ("(T, T)", "`(T, T)` is no type of a field of an output tree", ""),
+                ("(T, T)", "`(T, T)` cannot be the type of a field of an output tree", ""),
             ],
         ),
         (

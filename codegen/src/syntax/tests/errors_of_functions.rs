@@ -30,13 +30,13 @@ const ARGUMENTS: Table = Table {
         ),
         (
             "#[dynamc] a: Aval",
-            &[("#[dynamc]", "`#[dynamc]` is no attribute of an argument", "did you mean `#[dynamic]`?")],
+            &[("#[dynamc]", "`#[dynamc]` is not an attribute of arguments", "did you mean `#[dynamic]`?")],
         ),
         (
             "#[serde] a: Aval",
             &[(
                 "#[serde]",
-                "`#[serde]` is no attribute of an argument",
+                "`#[serde]` is not an attribute of arguments",
                 "an argument is `#[dynamic(...)]` or",
             )],
         ),
@@ -52,7 +52,6 @@ const ARGUMENTS: Table = Table {
             "#[dynamic(dtype = f32, shape = [m])] (a, b): (Aval, Aval), #[static_arg] _: bool",
             &[
                 ("(a, b)", "an argument must be a plain name", "take it apart in the body"),
-                ("(Aval, Aval)", "`(Aval, Aval)` is no type of a dynamic argument", ""),
                 ("_", "an argument must be a plain name", ""),
             ],
         ),
@@ -91,13 +90,13 @@ const TYPES: Table = Table {
             "#[dynamic(dtype = f32, shape = [m])] a: f32",
             &[(
                 "f32",
-                "`f32` is no type of a dynamic argument",
+                "`f32` cannot be the type of a dynamic argument",
                 "`P<Aval>` for a struct with `#[derive(InputTree)]`",
             )],
         ),
         (
             "#[dynamic(dtype = f32, shape = [m])] a: Vec<Vec<Aval>>",
-            &[("Vec<Vec<Aval>>", "`Vec<Vec<Aval>>` is no type of a dynamic argument", "")],
+            &[("Vec<Vec<Aval>>", "`Vec<Vec<Aval>>` cannot be the type of a dynamic argument", "")],
         ),
         (
             "#[dynamic(dtype = f32, shape = [m])] a: Value",
@@ -224,13 +223,20 @@ const RESULTS: Table = Table {
         ),
         (
             "-> Result<Program<(Array, &Array)>>",
-            &[("&Array", "`&Array` is no structure of outputs", "a tuple or an array of them")],
+            &[("&Array", "`&Array` cannot be the structure of the outputs", "a tuple or an array of them")],
         ),
         (
             "-> Result<Program<Fit<Value>>>",
-            &[("Fit<Value>", "`Fit<Value>` is no structure of outputs", "`Fit<Array>` for a struct")],
+            &[(
+                "Fit<Value>",
+                "`Fit<Value>` cannot be the structure of the outputs",
+                "`Fit<Array>` for a struct",
+            )],
         ),
-        ("-> Result<Program<Vec<Array>>>", &[("Vec<Array>", "`Vec<Array>` is no structure of outputs", "")]),
+        (
+            "-> Result<Program<Vec<Array>>>",
+            &[("Vec<Array>", "`Vec<Array>` cannot be the structure of the outputs", "")],
+        ),
     ],
 };
 

@@ -62,22 +62,26 @@ const OPTIONS: Table = Table {
         ),
         (
             "default_device = cpu, device = fixed",
-            &[("default_device", "`default_device` is never asked with `device = fixed`", "remove one")],
+            &[("default_device", "`default_device` has no effect with `device = fixed`", "remove one")],
         ),
         ("r_name = \"f\"", &[("r_name", "`r_name` has no effect without `r_export`", "add `r_export`")]),
         ("r_export, r_name = f", &[("f", "`r_name` must be a string, found `f`", "in quotes")]),
         (
             "r_export, r_name = \"2f\"",
-            &[("\"2f\"", "`2f` is no R name: it does not begin with a letter", "beginning with a letter")],
+            &[(
+                "\"2f\"",
+                "`2f` is not a name in R: it does not begin with a letter",
+                "beginning with a letter",
+            )],
         ),
-        ("r_export, r_name = \"if\"", &[("\"if\"", "`if` is no R name: the word is reserved", "")]),
-        ("r_export, r_name = \"..1\"", &[("\"..1\"", "`..1` is no R name: the word is reserved", "")]),
-        ("r_export, r_name = \"\"", &[("\"\"", "`` is no R name: it is empty", "")]),
+        ("r_export, r_name = \"if\"", &[("\"if\"", "`if` is not a name in R: the word is reserved", "")]),
+        ("r_export, r_name = \"..1\"", &[("\"..1\"", "`..1` is not a name in R: the word is reserved", "")]),
+        ("r_export, r_name = \"\"", &[("\"\"", "`` is not a name in R: it is empty", "")]),
         (
             "r_export, r_name = \"a-b\"",
             &[(
                 "\"a-b\"",
-                "`a-b` is no R name: it has other characters than letters, digits, `.` and `_`",
+                "`a-b` is not a name in R: it has other characters than letters, digits, `.` and `_`",
                 "",
             )],
         ),
