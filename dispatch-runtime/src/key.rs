@@ -113,7 +113,7 @@ pub(crate) fn hash(encode: impl Fn(&mut Sink<'_>)) -> u64 {
     label = "no static argument",
     note = "for an enum or struct of your own, add `#[derive(StaticArg)]`"
 )]
-pub trait StaticKey: Send + Sync + 'static {
+pub trait StaticKey: Clone + Send + Sync + 'static {
     /// Gives the value to the sink: injective and prefix-free, see the [module documentation](self).
     fn encode(&self, sink: &mut Sink<'_>);
 
@@ -122,9 +122,9 @@ pub trait StaticKey: Send + Sync + 'static {
 }
 
 /// Shows a static value by [`StaticKey::describe`].
-pub(crate) struct Described<'a>(pub &'a dyn StaticKey);
+pub struct Described<'a, T>(pub &'a T);
 
-impl fmt::Display for Described<'_> {
+impl<T: StaticKey> fmt::Display for Described<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.describe(f)
     }

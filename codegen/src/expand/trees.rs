@@ -1,0 +1,154 @@
+//! `#[derive(InputTree)]` and `#[derive(OutputTree)]`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::paths::alias;
+use super::scope::{Scope, code, dtype_name, plain};
+use crate::syntax::{Count, DynamicKind, InputTree, OutputKind, OutputTree};
+
+pub(super) fn input(tree: &InputTree) -> TokenStream {
+    let (ident, cfgs, alias) = (&tree.header.ident, &tree.header.cfgs, alias());
+    let scope = Scope {
+        owner: plain(ident),
+        fields: tree.fields.iter().enumerate().collect(),
+        groups: &tree.groups,
+        captures: &tree.captures,
+        // In parentheses, because a list is looped over and asked for its length.
+        access: |field| {
+            let name = &field.name;
+            match field.leaves().map(|leaves| &leaves.count) {
+                None | Some(Count::One) => code! { (&self.#name) },
+                Some(_) => code! { (&self.#name[..]) },
+            }
+        },
+    };
+    let data = scope.data();
+    let (bindings, accept, visit, fields) = (scope.bindings(), scope.accept(), scope.visit(), scope.check_fields());
+    let encode = scope.encode(|name| code! { #name });
+    let path = |name: &str| code! { __dispatch::field_path(path, #name) };
+    let describe = scope.describe(|name| code! { #name }, path);
+    let leaves = scope.leaves(|name| code! { #name }, path);
+    let dtypes: Vec<TokenStream> = (0..tree.groups.len())
+        .map(|i| {
+            let name = dtype_name(i);
+            code! { let #name = #name.unwrap_or(__dispatch::DType::Bool); }
+        })
+        .collect();
+    let names = tree.fields.iter().map(|field| &field.name);
+    let avals = scope.avals(|name| code! { #name });
+    let donates = tree.fields.iter().map(|field| match &field.kind {
+        DynamicKind::Leaves(leaves) => {
+            let donate = leaves.donate;
+            code! { #donate }
+        }
+        DynamicKind::Tree(path) => code! { <#path<L> as __dispatch::InputTree>::DONATES },
+    });
+    code! {
+        #(#cfgs)*
+        const _: () = {
+            #alias
+            static SCOPE: __dispatch::Scope = #data;
+
+            #[automatically_derived]
+            #[allow(unused_variables, unused_parens)]
+            impl<L: __dispatch::Leaf> __dispatch::InputTree for #ident<L> {
+                type Leaf = L;
+                type Avals = #ident<__dispatch::Aval>;
+                const DONATES: bool = false #(|| #donates)*;
+
+                #[inline]
+                fn accepts(&self, place: &mut __dispatch::Place) -> bool {
+                    let mut ok = true;
+                    #bindings
+                    #accept
+                    ok
+                }
+
+                #[inline]
+                fn encode(&self, sink: &mut __dispatch::Sink<'_>) {
+                    #bindings
+                    #(#dtypes)*
+                    #encode
+                }
+
+                #[inline]
+                fn visit<'a>(&'a self, visit: &mut dyn ::core::ops::FnMut(&'a L, bool)) {
+                    #visit
+                }
+
+                fn avals(&self) -> Self::Avals {
+                    #bindings
+                    #(#dtypes)*
+                    #ident { #(#names: #avals),* }
+                }
+
+                fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {
+                    #bindings
+                    #(#dtypes)*
+                    #describe
+                }
+
+                fn leaves(
+                    &self,
+                    path: &str,
+                    leaves: &mut ::std::vec::Vec<(::std::string::String, __dispatch::Aval, bool)>,
+                ) {
+                    #bindings
+                    #(#dtypes)*
+                    #leaves
+                }
+            }
+
+            #[automatically_derived]
+            #[allow(unused_parens)]
+            impl<L: __dispatch::Leaf> __dispatch::CheckTree for #ident<L> {
+                fn check<'a>(
+                    &'a self,
+                    path: &str,
+                    checker: &mut __dispatch::Checker<'a>,
+                ) -> __dispatch::Result<()> {
+                    checker.scope(&SCOPE, #fields, path)
+                }
+            }
+        };
+    }
+}
+
+pub(super) fn output(tree: &OutputTree) -> TokenStream {
+    let (ident, cfgs, alias) = (&tree.header.ident, &tree.header.cfgs, alias());
+    let types: Vec<TokenStream> = tree
+        .fields
+        .iter()
+        .map(|field| match &field.kind {
+            OutputKind::Leaf => code! { __dispatch::Array },
+            OutputKind::Array(n) => code! { [__dispatch::Array; #n] },
+            OutputKind::Tree(path) => code! { #path<__dispatch::Array> },
+        })
+        .collect();
+    let names: Vec<_> = tree.fields.iter().map(|field| &field.name).collect();
+    let texts = names.iter().map(|name| plain(name));
+    let take = names.iter().zip(&types).map(|(name, ty)| {
+        let take = code! { <#ty as __dispatch::OutputTree>::take(outputs) };
+        quote!(#name: #take)
+    });
+    code! {
+        #(#cfgs)*
+        const _: () = {
+            #alias
+            #[automatically_derived]
+            impl __dispatch::OutputTree for #ident<__dispatch::Array> {
+                const LEAVES: usize = 0 #(+ <#types as __dispatch::OutputTree>::LEAVES)*;
+
+                #[inline]
+                fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
+                    #ident { #(#take),* }
+                }
+
+                fn paths(prefix: &str, paths: &mut ::std::vec::Vec<::std::string::String>) {
+                    #(<#types as __dispatch::OutputTree>::paths(&__dispatch::field_path(prefix, #texts), paths);)*
+                }
+            }
+        };
+    }
+}

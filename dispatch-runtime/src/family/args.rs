@@ -1,0 +1,229 @@
+//! What a call passes: device arrays, host values, and in `warm` abstract values.
+
+use crate::array::{Array, tag};
+use crate::host::{Element, HostView};
+use crate::{Aval, DType};
+
+/// Something with a dtype and a shape that stands where a signature wants an array.
+///
+/// Seen by the specialised checks of a stub (as a type known to the compiler) and by the reference check (as `dyn`).
+pub trait Leaf {
+    /// What it is.
+    fn kind(&self) -> LeafKind<'_>;
+
+    /// Dtype and rank in one word, see [`crate::array::tag`].
+    fn tag(&self) -> u32;
+
+    /// The element type.
+    fn dtype(&self) -> DType;
+
+    /// The sizes, outermost first.
+    fn shape(&self) -> &[i64];
+}
+
+/// The kinds of [`Leaf`].
+pub enum LeafKind<'a> {
+    /// An array on a device.
+    Device(&'a Array),
+    /// A value of the host, uploaded at the dtype that the signature gives it.
+    Host(HostView<'a>),
+    /// Only dtype and shape, in `warm`.
+    Abstract(&'a Aval),
+    /// A slice whose shape has another number of elements.
+    BadLength {
+        /// The elements of the slice.
+        len: usize,
+        /// The shape.
+        shape: &'a [i64],
+    },
+}
+
+impl Leaf for Array {
+    #[inline(always)]
+    fn kind(&self) -> LeafKind<'_> {
+        LeafKind::Device(self)
+    }
+
+    #[inline(always)]
+    fn tag(&self) -> u32 {
+        Array::tag(self)
+    }
+
+    #[inline(always)]
+    fn dtype(&self) -> DType {
+        Array::dtype(self)
+    }
+
+    #[inline(always)]
+    fn shape(&self) -> &[i64] {
+        Array::shape(self)
+    }
+}
+
+impl Leaf for Aval {
+    fn kind(&self) -> LeafKind<'_> {
+        LeafKind::Abstract(self)
+    }
+
+    fn tag(&self) -> u32 {
+        tag(Aval::dtype(self), self.rank())
+    }
+
+    fn dtype(&self) -> DType {
+        Aval::dtype(self)
+    }
+
+    fn shape(&self) -> &[i64] {
+        Aval::shape(self)
+    }
+}
+
+/// One dynamic argument of a call, borrowed.
+#[derive(Clone, Copy)]
+pub enum Arg<'a> {
+    /// An array on a device.
+    Device(&'a Array),
+    /// A value of the host.
+    Host(HostView<'a>),
+    /// Only dtype and shape.
+    Abstract(&'a Aval),
+    /// A slice whose shape has another number of elements.
+    BadLength(DType, usize, &'a [i64]),
+}
+
+impl Leaf for Arg<'_> {
+    #[inline(always)]
+    fn kind(&self) -> LeafKind<'_> {
+        match *self {
+            Arg::Device(array) => LeafKind::Device(array),
+            Arg::Host(view) => LeafKind::Host(view),
+            Arg::Abstract(aval) => LeafKind::Abstract(aval),
+            Arg::BadLength(_, len, shape) => LeafKind::BadLength { len, shape },
+        }
+    }
+
+    #[inline(always)]
+    fn tag(&self) -> u32 {
+        match *self {
+            Arg::Device(array) => array.tag(),
+            _ => tag(self.dtype(), self.shape().len()),
+        }
+    }
+
+    #[inline(always)]
+    fn dtype(&self) -> DType {
+        match *self {
+            Arg::Device(array) => array.dtype(),
+            Arg::Host(view) => view.dtype(),
+            Arg::Abstract(aval) => aval.dtype(),
+            Arg::BadLength(dtype, ..) => dtype,
+        }
+    }
+
+    #[inline(always)]
+    fn shape(&self) -> &[i64] {
+        match *self {
+            Arg::Device(array) => array.shape(),
+            Arg::Host(view) => view.shape(),
+            Arg::Abstract(aval) => aval.shape(),
+            Arg::BadLength(_, _, shape) => shape,
+        }
+    }
+}
+
+/// What can be passed for a dynamic argument: an [`Array`] or a reference to one, a host scalar, a host slice, array
+/// or vector (of rank 1), or a pair `(&slice, shape)` with a row-major shape.
+///
+/// ```
+/// # use dispatch_runtime::prelude::*;
+/// # fn takes(_: impl Dynamic) {}
+/// takes(2.0);                            // a scalar
+/// takes(&[1f32, 2.0]);                   // f32[2]
+/// takes((&[1i32, 2, 3, 4][..], [2, 2])); // i32[2,2]
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed for a dynamic argument",
+    label = "neither an array nor a host value",
+    note = "pass `&Array`, a scalar of an element type, a slice, or `(&slice, [sizes…])`"
+)]
+pub trait Dynamic {
+    /// The argument, borrowed. `room` holds the shape of a slice that has none of its own.
+    fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a>;
+}
+
+impl Dynamic for Array {
+    #[inline(always)]
+    fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
+        Arg::Device(self)
+    }
+}
+
+macro_rules! scalars {
+    ($($ty:ty)*) => {
+        $(impl Dynamic for $ty {
+            #[inline(always)]
+            fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
+                Arg::Host(HostView::scalar(self))
+            }
+        })*
+    };
+}
+
+scalars! {
+    bool i8 i16 i32 i64 u8 u16 u32 u64 half::f16 half::bf16 f32 f64
+    num_complex::Complex<f32> num_complex::Complex<f64>
+}
+
+impl<D: Dynamic + ?Sized> Dynamic for &D {
+    #[inline(always)]
+    fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
+        (**self).arg(room)
+    }
+}
+
+impl<T: Element> Dynamic for [T] {
+    #[inline]
+    fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
+        room[0] = self.len() as i64;
+        slice(self, room)
+    }
+}
+
+impl<T: Element, const N: usize> Dynamic for [T; N] {
+    #[inline]
+    fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
+        self[..].arg(room)
+    }
+}
+
+impl<T: Element> Dynamic for Vec<T> {
+    #[inline]
+    fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
+        self[..].arg(room)
+    }
+}
+
+macro_rules! with_shape {
+    ($($data:ty $(, $n:ident)?;)*) => {
+        $(impl<T: Element, S: AsRef<[i64]> $(, const $n: usize)?> Dynamic for (&$data, S) {
+            #[inline]
+            fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
+                slice(self.0, self.1.as_ref())
+            }
+        })*
+    };
+}
+
+with_shape! {
+    [T];
+    Vec<T>;
+    [T; N], N;
+}
+
+#[inline]
+fn slice<'a, T: Element>(data: &'a [T], shape: &'a [i64]) -> Arg<'a> {
+    match HostView::new(data, shape) {
+        Ok(view) => Arg::Host(view),
+        Err(_) => Arg::BadLength(T::DTYPE, data.len(), shape),
+    }
+}

@@ -1,0 +1,214 @@
+//! The miss path: from the body of a family to a checked executable.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::Family;
+use crate::cache::{Part, Pin, Weigh};
+use crate::client::{Client, Device};
+use crate::engine;
+use crate::key::Sink;
+use crate::program::{Program, Source};
+use crate::tree::OutputTree;
+use crate::{Aval, Error, Result};
+
+/// What the body of a family may ask about the compile it is called for.
+///
+/// A body takes it as its first parameter, `cx: &CompileCx`, if it wants to know.
+pub struct CompileCx {
+    device: Device,
+    context: Option<Box<dyn Any>>,
+}
+
+impl CompileCx {
+    /// The client that compiles.
+    pub fn client(&self) -> Client {
+        self.device.client()
+    }
+
+    /// The device that the program is compiled for.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// What the family's `context` function returned for this call, if it declares one that returns a `T`.
+    pub fn context<T: 'static>(&self) -> Option<&T> {
+        self.context.as_ref()?.downcast_ref()
+    }
+}
+
+/// What the body of a family may return: a program or any error.
+#[diagnostic::on_unimplemented(
+    message = "the body of a family returns `Result<Program>`, not `{Self}`",
+    label = "not a result of a program",
+    note = "the error may be of any type that converts into `Box<dyn std::error::Error + Send + Sync>`"
+)]
+pub trait BodyResult {
+    /// The structure of the program's results.
+    type Output: OutputTree;
+
+    /// The program, or the error of family `family`.
+    fn into_program(self, family: &'static str) -> Result<Program<Self::Output>>;
+}
+
+impl<O: OutputTree, E: Into<Box<dyn std::error::Error + Send + Sync>>> BodyResult for Result<Program<O>, E> {
+    type Output = O;
+
+    fn into_program(self, family: &'static str) -> Result<Program<O>> {
+        self.map_err(|error| {
+            let source: Box<dyn std::error::Error + Send + Sync> = error.into();
+            match source.downcast::<Error>() {
+                // A body that asks for its own key: what the caller has to hear is that, not that some body failed.
+                Ok(error) if matches!(*error, Error::Recursive { .. }) => *error,
+                Ok(error) => Error::Body { family: family.into(), source: Arc::new(*error) },
+                Err(source) => Error::Body { family: family.into(), source: source.into() },
+            }
+        })
+    }
+}
+
+/// A compiled program in the cache of a family.
+pub struct Compiled {
+    executable: Box<dyn engine::Executable>,
+    outputs: Box<[Aval]>,
+    device: u32,
+}
+
+impl Compiled {
+    /// Dtype and shape of each result.
+    #[inline(always)]
+    pub(crate) fn outputs(&self) -> &[Aval] {
+        &self.outputs
+    }
+
+    /// The device that the program runs on.
+    #[inline(always)]
+    pub fn device(&self) -> u32 {
+        self.device
+    }
+
+    /// The executable.
+    #[inline(always)]
+    pub(crate) fn executable(&self) -> &dyn engine::Executable {
+        &*self.executable
+    }
+}
+
+impl Weigh for Compiled {
+    fn bytes(&self) -> u64 {
+        self.executable.size_bytes()
+    }
+}
+
+/// What a stub knows about the program that it needs.
+pub struct Request {
+    /// The device of the call.
+    pub device: u32,
+    /// The value of the family's `context`, if it declares one.
+    pub context: Option<Box<dyn Any>>,
+    /// Each array of the call: its path, what it is, and whether it is donated.
+    pub leaves: Vec<(String, Aval, bool)>,
+}
+
+impl Family {
+    /// The entry of a key, compiled now if it is not there; one thread compiles, others with that key wait.
+    #[cold]
+    #[inline(never)]
+    pub fn compile<R: BodyResult>(
+        &self,
+        key: impl Fn(&mut Sink<'_>),
+        describe: impl FnOnce() -> Vec<Part>,
+        request: impl FnOnce() -> Request,
+        body: impl FnOnce(&CompileCx) -> R,
+    ) -> Result<Pin<'_, Compiled>> {
+        self.cache.get_or_build(key, describe, || {
+            let Request { device, context, leaves } = request();
+            let cx = CompileCx { device: self.client.device_at(device), context };
+            let program = body(&cx).into_program(self.name)?;
+            self.compile_program(program, cx.device, &leaves)
+        })
+    }
+
+    fn compile_program<O: OutputTree>(
+        &self,
+        program: Program<O>,
+        device: Device,
+        leaves: &[(String, Aval, bool)],
+    ) -> Result<Compiled> {
+        let Program { source, claimed, .. } = program;
+        let donated: Vec<bool> = leaves.iter().map(|(_, _, donated)| *donated).collect();
+        let source = self.mark_donors(source, &donated)?;
+        let executable = self.client.engine().compile(&source, device.index() as usize)?;
+        self.check_inputs(executable.inputs(), leaves)?;
+        self.check_outputs::<O>(executable.outputs(), claimed.as_deref())?;
+        if !matches!(source, Source::Host { .. }) {
+            self.report_donations(&*executable, leaves);
+        }
+        Ok(Compiled { outputs: executable.outputs().into(), device: device.index(), executable })
+    }
+
+    fn mark_donors(&self, source: Source, donated: &[bool]) -> Result<Source> {
+        if !donated.contains(&true) {
+            return Ok(source);
+        }
+        match source {
+            Source::StableHlo(text) => mark_donors(&text, donated).map(Source::StableHlo),
+            Source::Bytecode(_) => Err(Error::InvalidProgram {
+                reason: format!("family `{}` donates arguments, which needs StableHLO as text, not bytecode", self.name),
+            }),
+            host @ Source::Host { .. } => Ok(host),
+        }
+    }
+
+    fn check_inputs(&self, inputs: &[Aval], leaves: &[(String, Aval, bool)]) -> Result<()> {
+        let wrong = |expected: String, got: String| Err(self.wrong_program(expected, got));
+        if inputs.len() != leaves.len() {
+            return wrong(
+                format!("must take {} arguments", leaves.len()),
+                format!("it takes {}", inputs.len()),
+            );
+        }
+        match inputs.iter().zip(leaves).find(|(input, (_, aval, _))| *input != aval) {
+            Some((input, (path, aval, _))) => {
+                wrong(format!("must take `{path}` as {aval}"), format!("it takes {input}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_outputs<O: OutputTree>(&self, outputs: &[Aval], claimed: Option<&[Aval]>) -> Result<()> {
+        if outputs.len() != O::LEAVES {
+            return Err(self.wrong_program(
+                format!("must give {} results, as its type says", O::LEAVES),
+                format!("it gives {}", outputs.len()),
+            ));
+        }
+        match claimed {
+            Some(claimed) if claimed != outputs => Err(self.wrong_program(
+                format!("must give {claimed:?}, as the body says"),
+                format!("it gives {outputs:?}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn wrong_program(&self, expected: String, got: String) -> Error {
+        Error::Program { family: format!("family `{}`", self.name), expected, got }
+    }
+
+    fn report_donations(&self, executable: &dyn engine::Executable, leaves: &[(String, Aval, bool)]) {
+        for ((path, aval, donated), aliased) in leaves.iter().zip(executable.aliased()) {
+            if *donated && !aliased {
+                crate::warning::warn(&format!(
+                    "family `{}`: the donated argument `{path}` ({aval}) cannot be used for any result: \
+                     no result has its size and layout",
+                    self.name
+                ));
+            }
+        }
+    }
+}
+
+fn mark_donors(_: &str, _: &[bool]) -> Result<String> {
+    unimplemented!("replaced by engine::pjrt::mark_donors")
+}

@@ -1,0 +1,84 @@
+//! "Why did this compile again?"
+
+use std::fmt;
+
+use crate::cache::Part;
+
+/// Whether a call would hit, and if not, why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Explanation {
+    /// The program is compiled.
+    Hit,
+    /// Nothing is compiled yet.
+    Empty,
+    /// The program is not compiled; these parts of the key differ from the entry that is most like it (of equally
+    /// near ones the last used).
+    Miss {
+        /// What differs, in the order of the arguments.
+        differences: Vec<Difference>,
+    },
+}
+
+/// One part of a key that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The part, by argument: ``size 2 of `b` (n)``.
+    pub part: String,
+    /// Its value in this call; none if this call does not have the part.
+    pub now: Option<String>,
+    /// Its value in the nearest entry; none if that does not have the part.
+    pub cached: Option<String>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Explanation::Hit => f.write_str("hit"),
+            Explanation::Empty => f.write_str("miss: nothing is compiled yet"),
+            Explanation::Miss { differences } => {
+                f.write_str("miss: ")?;
+                for (i, difference) in differences.iter().enumerate() {
+                    write!(f, "{}{difference}", if i > 0 { "; " } else { "" })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.now, &self.cached) {
+            (Some(now), Some(cached)) => write!(f, "{} is {now}, the nearest entry has {cached}", self.part),
+            (Some(now), None) => write!(f, "{} is {now}, the nearest entry has none", self.part),
+            (None, cached) => {
+                write!(f, "{} is missing, the nearest entry has {}", self.part, cached.as_deref().unwrap_or("none"))
+            }
+        }
+    }
+}
+
+/// Compares a key with the entries, the last used first.
+pub(super) fn nearest(now: Vec<Part>, entries: Vec<Vec<Part>>) -> Explanation {
+    match entries.iter().map(|entry| differences(&now, entry)).min_by_key(Vec::len) {
+        None => Explanation::Empty,
+        Some(differences) => Explanation::Miss { differences },
+    }
+}
+
+fn differences(now: &[Part], entry: &[Part]) -> Vec<Difference> {
+    let value = |parts: &[Part], name: &str| parts.iter().find(|p| p.name == name).map(|p| p.value.clone());
+    let mut all: Vec<Difference> = now
+        .iter()
+        .map(|p| Difference { part: p.name.clone(), now: Some(p.value.clone()), cached: value(entry, &p.name) })
+        .filter(|d| d.now != d.cached)
+        .collect();
+    all.extend(
+        entry
+            .iter()
+            .filter(|p| value(now, &p.name).is_none())
+            .map(|p| Difference { part: p.name.clone(), now: None, cached: Some(p.value.clone()) }),
+    );
+    all
+}

@@ -1,0 +1,126 @@
+//! Families: what the stub of `#[dispatch_family]` stands on.
+//!
+//! A stub is generated code with the signature built in: it checks the arguments, encodes the key and lists the
+//! buffers. Everything that does not depend on the signature is here: the cache, compiling on a miss, placing
+//! arguments, running, and the answers to `explain` and `stats`.
+
+mod args;
+mod builder;
+mod compile;
+mod explain;
+mod place;
+mod run;
+
+pub use args::{Arg, Dynamic, Leaf, LeafKind};
+pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
+pub use compile::{BodyResult, CompileCx, Compiled, Request};
+pub use explain::{Difference, Explanation};
+pub use place::{
+    GroupDType, Placed, Ready, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, same_array,
+};
+pub use run::{Buffers, nothing_donated, visit_donated};
+
+use crate::cache::{Cache, Part, Pin, Stats};
+use crate::client::{Client, Device};
+use crate::key::Sink;
+use crate::signature::{self, Field, Scope};
+use crate::tree::Place;
+use crate::{Error, Result};
+
+/// The part of a family that does not depend on its signature.
+pub struct Family {
+    name: &'static str,
+    client: Client,
+    cache: Cache<Compiled>,
+    /// Whether inputs are moved to the entry's device (`device = fixed`).
+    moves: bool,
+    /// The device of calls without arrays, and of every call if inputs are moved.
+    device: Device,
+    /// Asked for the device of a call without arrays, if there is one.
+    resolver: Option<fn(&Client) -> Device>,
+}
+
+impl Family {
+    /// The client of the family.
+    #[inline(always)]
+    pub fn client(&self) -> Client {
+        self.client
+    }
+
+    /// What the arguments of a call have said about where it runs: nothing yet.
+    #[inline(always)]
+    pub fn place(&self) -> Place {
+        Place::new(self.client, self.moves)
+    }
+
+    /// The device of a call whose arguments were all accepted.
+    #[inline(always)]
+    pub fn device_of(&self, place: &Place) -> Result<u32> {
+        if self.moves {
+            return Ok(self.device.index());
+        }
+        match (place.device, self.resolver) {
+            (u32::MAX, None) => Ok(self.device.index()),
+            (u32::MAX, Some(resolver)) => self.resolve(resolver),
+            (device, _) => Ok(device),
+        }
+    }
+
+    #[cold]
+    fn resolve(&self, resolver: fn(&Client) -> Device) -> Result<u32> {
+        let device = resolver(&self.client);
+        if device.client() != self.client {
+            return Err(Error::Client {
+                argument: "default_device".into(),
+                expected: self.client.to_string(),
+                got: device.client().to_string(),
+            });
+        }
+        Ok(device.index())
+    }
+
+    /// The entry of a key, if it is compiled. The hit path: no allocation, no lock, no shared write.
+    #[inline(always)]
+    pub fn find(&self, key: impl Fn(&mut Sink<'_>)) -> Option<Pin<'_, Compiled>> {
+        self.cache.find(key)
+    }
+
+    /// Why the specialised check refused a call.
+    #[cold]
+    #[inline(never)]
+    pub fn reject(&self, scope: &Scope, fields: &[Field<'_>]) -> Error {
+        match signature::check(scope, fields, self.client, self.moves) {
+            Err(error) => error,
+            // The property tests compare the two checks; should they differ all the same, refusing is the safe side.
+            Ok(()) => Error::Program {
+                family: self.name.into(),
+                expected: "refuses these arguments".into(),
+                got: "though the signature allows them: this is a fault of the toolkit, please report it".into(),
+            },
+        }
+    }
+
+    /// Hits, misses, compiles, evictions, entries and bytes.
+    pub fn stats(&self) -> Stats {
+        self.cache.stats()
+    }
+
+    /// Forgets every compiled program. Those in use are dropped when their calls end.
+    pub fn clear(&self) {
+        self.cache.clear();
+    }
+
+    /// The device, as a part of the key.
+    pub fn part_device(&self, device: u32) -> Part {
+        Part { name: "device".into(), value: self.client.device_at(device).to_string() }
+    }
+
+    /// Whether a call with this key would hit, else which part of the key is new.
+    #[cold]
+    pub fn explain(&self, key: impl Fn(&mut Sink<'_>), parts: Vec<Part>) -> Explanation {
+        if self.cache.contains(key) {
+            return Explanation::Hit;
+        }
+        explain::nearest(parts, self.cache.entries().into_iter().map(|entry| entry.key).collect())
+    }
+}

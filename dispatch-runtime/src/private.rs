@@ -1,0 +1,116 @@
+//! What expansions name, and nobody else: no part of this is stable.
+//!
+//! The module is re-exported under a name with the version, so that a macro crate and a runtime that do not belong
+//! together fail when they are compiled.
+
+pub use crate::cache::{Part, Stats};
+pub use crate::family::{
+    Arg, BodyResult, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Family, FamilyBuilder,
+    GroupDType, Leaf, Placed, Ready, Request, Settings, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
+    nothing_donated, same_array, visit_donated,
+};
+pub use crate::key::{Described, Sink, StaticKey};
+pub use crate::signature::{
+    CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec,
+};
+pub use crate::tree::{InputTree, OutputTree, Outputs, Place};
+pub use crate::{Array, Aval, Client, DType, Result};
+
+use std::fmt;
+
+use crate::aval::shape_text;
+
+/// A family with the options of its declaration.
+pub fn declared<F: DeclaredFamily>(client: &Client) -> F {
+    match FamilyBuilder::new(client).build() {
+        Ok(family) => family,
+        // The declaration was checked when it was compiled: what is left is a policy or device given by an expression.
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A copy of a static argument for the body.
+pub fn clone_static<T: StaticKey>(value: &T) -> T {
+    value.clone()
+}
+
+/// The abstract value of an argument at the dtype of its group.
+pub fn aval(leaf: &impl Leaf, dtype: DType) -> Aval {
+    Aval::new(dtype, leaf.shape())
+}
+
+/// The abstract values of a list.
+pub fn avals<L: Leaf>(leaves: &[L], dtype: DType) -> Vec<Aval> {
+    leaves.iter().map(|leaf| aval(leaf, dtype)).collect()
+}
+
+/// The abstract values of a list whose length is in the signature.
+pub fn avals_array<const N: usize>(leaves: &[impl Leaf], dtype: DType) -> [Aval; N] {
+    std::array::from_fn(|i| aval(&leaves[i], dtype))
+}
+
+/// A list for the reference check.
+pub fn list_field<'a, L: Leaf>(leaves: &'a [L]) -> Field<'a> {
+    Field::List(leaves.iter().map(|leaf| leaf as &dyn Leaf).collect())
+}
+
+/// `path$name`, or `name` alone at the top.
+pub fn field_path(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}${name}") }
+}
+
+/// `path[[1]]` for the first item.
+pub fn item_path(path: &str, i: usize) -> String {
+    format!("{path}[[{}]]", i + 1)
+}
+
+fn part(name: String, value: impl fmt::Display) -> Part {
+    Part { name, value: value.to_string() }
+}
+
+/// The dtype of an argument and of those tied to it.
+pub fn part_dtype(path: String, dtype: DType) -> Part {
+    part(format!("dtype of `{path}`"), dtype)
+}
+
+/// A size: `at` is its position, `name` the captured name or nothing.
+pub fn part_size(path: String, at: &str, name: &str, size: i64) -> Part {
+    let name = if name.is_empty() { String::new() } else { format!("{name} = ") };
+    part(format!("size {name}`{path}`.shape{at}"), size)
+}
+
+/// Leading sizes, under the captured name or none.
+pub fn part_lead(path: String, name: &str, sizes: &[i64]) -> Part {
+    let name = if name.is_empty() { "..".into() } else { format!("{name}..") };
+    part(format!("leading sizes {name} of `{path}`"), shape_text(sizes))
+}
+
+/// The length of a list.
+pub fn part_len(path: String, len: usize) -> Part {
+    part(format!("length of `{path}`"), len)
+}
+
+/// A static argument, or the context.
+pub fn part_static(name: &str, value: &impl StaticKey) -> Part {
+    part(format!("`{name}`"), Described(value))
+}
+
+/// Writes a struct or variant as Rust would; fields without names have an empty one.
+pub fn describe_fields(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    fields: &[(&str, &dyn fmt::Display)],
+) -> fmt::Result {
+    f.write_str(name)?;
+    let Some((first, _)) = fields.first() else { return Ok(()) };
+    let (open, close) = if first.is_empty() { ("(", ")") } else { (" { ", " }") };
+    f.write_str(open)?;
+    for (i, (name, value)) in fields.iter().enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        match name.is_empty() {
+            true => write!(f, "{comma}{value}")?,
+            false => write!(f, "{comma}{name}: {value}")?,
+        }
+    }
+    f.write_str(close)
+}

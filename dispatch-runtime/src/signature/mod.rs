@@ -1,0 +1,143 @@
+//! A family's signature as data, and the reference reading of it.
+//!
+//! The stub of a family checks its arguments with code specialised to the signature, which only says yes or no. When
+//! it says no, [`check()`] reads the same signature as data and finds the first argument that is wrong, with the
+//! words for it. It is also the slow reference that property tests compare the specialised code with.
+
+mod check;
+
+pub use check::{CheckTree, Checker, Field, check};
+
+use crate::DType;
+
+/// The dynamic arguments of a family, or the fields of an `InputTree` struct: names are shared within, not beyond.
+#[derive(Debug)]
+pub struct Scope {
+    /// The family or struct.
+    pub owner: &'static str,
+    /// In order of declaration.
+    pub fields: &'static [FieldSpec],
+    /// The captured names, in order of their first appearance; [`Dim::Captured`] and [`Lead::Named`] are indices.
+    pub names: &'static [&'static str],
+}
+
+/// One dynamic argument, or one field.
+#[derive(Debug)]
+pub struct FieldSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Dtype and shape of each of its arrays; none for a nested struct, which has its own scope.
+    pub leaf: Option<LeafSpec>,
+}
+
+/// What an array must be.
+#[derive(Debug)]
+pub struct LeafSpec {
+    /// The dtypes allowed.
+    pub dtype: DTypeSpec,
+    /// The shapes allowed.
+    pub shape: ShapeSpec,
+    /// Whether its buffer is given to the program.
+    pub donate: bool,
+}
+
+/// The dtypes that an argument allows.
+#[derive(Clone, Copy, Debug)]
+pub enum DTypeSpec {
+    /// One.
+    One(DType),
+    /// A choice, the first being the default of host values.
+    Choice(&'static [DType]),
+    /// Every dtype.
+    Any,
+    /// `f16`, `bf16`, `f32`, `f64`.
+    Float,
+    /// The signed and unsigned integers.
+    Int,
+    /// That of another field, by index.
+    Same(usize),
+}
+
+/// The shapes that an argument allows.
+#[derive(Clone, Copy, Debug)]
+pub enum ShapeSpec {
+    /// Leading dimensions, then these.
+    Dims(Lead, &'static [Dim]),
+    /// That of another field, by index.
+    Same(usize),
+}
+
+/// What may stand before the dimensions that a shape names.
+#[derive(Clone, Copy, Debug)]
+pub enum Lead {
+    /// Nothing.
+    None,
+    /// Any dimensions: `..`.
+    Any,
+    /// The same dimensions wherever the name stands: `batch..`.
+    Named(usize),
+}
+
+/// One dimension.
+#[derive(Clone, Copy, Debug)]
+pub enum Dim {
+    /// This size.
+    Fixed(i64),
+    /// Any size.
+    Any,
+    /// The same size wherever the name stands.
+    Captured(usize),
+}
+
+impl DTypeSpec {
+    /// Whether the dtype is allowed; [`DTypeSpec::Same`] is resolved before.
+    #[inline(always)]
+    pub fn allows(self, dtype: DType) -> bool {
+        match self {
+            DTypeSpec::One(d) => d == dtype,
+            DTypeSpec::Choice(list) => list.contains(&dtype),
+            DTypeSpec::Any => true,
+            DTypeSpec::Float => dtype.is_float(),
+            DTypeSpec::Int => dtype.is_int(),
+            DTypeSpec::Same(_) => false,
+        }
+    }
+
+    /// The dtype of a group without device arrays, whose first host value has this type: that type if it is allowed,
+    /// else the first one listed. The classes list no order: `float` gives `f32`, `int` gives `i32`.
+    #[inline]
+    pub fn for_host(self, host: DType) -> DType {
+        match self {
+            _ if self.allows(host) => host,
+            DTypeSpec::One(d) => d,
+            DTypeSpec::Choice(list) => list[0],
+            DTypeSpec::Float | DTypeSpec::Any | DTypeSpec::Same(_) => DType::F32,
+            DTypeSpec::Int => DType::I32,
+        }
+    }
+
+    /// `f32`, `f32 or f64`, `any float`.
+    pub(crate) fn text(self) -> String {
+        match self {
+            DTypeSpec::One(d) => d.to_string(),
+            DTypeSpec::Choice(list) => {
+                list.iter().map(DType::to_string).collect::<Vec<_>>().join(" or ")
+            }
+            DTypeSpec::Any => "any".into(),
+            DTypeSpec::Float => "any float".into(),
+            DTypeSpec::Int => "any integer".into(),
+            DTypeSpec::Same(_) => unreachable!("resolved before it is shown"),
+        }
+    }
+}
+
+impl Scope {
+    /// Follows `dtype(…)` from field to field: the field that says the dtype, and what it says.
+    pub(crate) fn dtype_root(&self, field: usize) -> (usize, DTypeSpec) {
+        let leaf = self.fields[field].leaf.as_ref().expect("dtype(…) names an array, not a struct");
+        match leaf.dtype {
+            DTypeSpec::Same(other) => self.dtype_root(other),
+            spec => (field, spec),
+        }
+    }
+}

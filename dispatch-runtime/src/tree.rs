@@ -1,0 +1,201 @@
+//! The structure of arguments and results.
+
+use crate::{Array, Aval};
+use crate::cache::Part;
+use crate::client::Client;
+use crate::engine::RawBuffer;
+use crate::family::{Compiled, Leaf};
+use crate::key::Sink;
+use crate::signature::CheckTree;
+
+/// The structure of a program's results: [`Array`], `()`, tuples and arrays of structures, and structs that derive
+/// [`OutputTree`](macro@crate::OutputTree).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a structure of results",
+    label = "not a structure of arrays",
+    note = "results are `Array`, tuples of them, or a struct with `#[derive(OutputTree)]`, written `Fit<Array>`"
+)]
+pub trait OutputTree: Sized {
+    /// How many arrays it holds.
+    const LEAVES: usize;
+
+    /// Takes its arrays from the results of a program, in order.
+    #[doc(hidden)]
+    fn take(outputs: &mut Outputs<'_>) -> Self;
+
+    /// Appends a path for each array, such as `coef` or `[[2]]`.
+    #[doc(hidden)]
+    fn paths(prefix: &str, paths: &mut Vec<String>);
+}
+
+/// The results of one run, handed out one by one.
+pub struct Outputs<'a> {
+    compiled: &'a Compiled,
+    client: Client,
+    buffers: &'a [Option<RawBuffer>],
+    next: usize,
+}
+
+impl<'a> Outputs<'a> {
+    /// # Safety
+    ///
+    /// `buffers` are the results of one run of `compiled`, owned by the caller, who gives them up.
+    #[inline(always)]
+    pub(crate) unsafe fn new(
+        compiled: &'a Compiled,
+        client: Client,
+        buffers: &'a [Option<RawBuffer>],
+    ) -> Outputs<'a> {
+        Outputs { compiled, client, buffers, next: 0 }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Array {
+        let i = self.next;
+        self.next += 1;
+        let (aval, buffer) = (&self.compiled.outputs()[i], self.buffers[i]);
+        let buffer = buffer.expect("an engine fills every result of a successful run");
+        // SAFETY: by `new` the buffer is ours, each is taken once, and dtype and shape are those that the executable
+        // gives at this position, on its device.
+        unsafe { Array::from_raw(self.client, buffer, self.compiled.device(), aval.dtype(), aval.shape()) }
+    }
+}
+
+impl Drop for Outputs<'_> {
+    /// Ends the results that nobody took: a structure takes all of its own, so this is for a panic in between.
+    #[inline(always)]
+    fn drop(&mut self) {
+        for _ in self.next..self.buffers.len() {
+            drop(self.next());
+        }
+    }
+}
+
+impl OutputTree for Array {
+    const LEAVES: usize = 1;
+
+    #[inline(always)]
+    fn take(outputs: &mut Outputs<'_>) -> Array {
+        outputs.next()
+    }
+
+    fn paths(prefix: &str, paths: &mut Vec<String>) {
+        paths.push(prefix.to_owned());
+    }
+}
+
+impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
+    const LEAVES: usize = N * O::LEAVES;
+
+    #[inline]
+    fn take(outputs: &mut Outputs<'_>) -> [O; N] {
+        std::array::from_fn(|_| O::take(outputs))
+    }
+
+    fn paths(prefix: &str, paths: &mut Vec<String>) {
+        for i in 0..N {
+            O::paths(&format!("{prefix}[[{}]]", i + 1), paths);
+        }
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $i:literal),*);)*) => {
+        $(impl<$($name: OutputTree),*> OutputTree for ($($name,)*) {
+            const LEAVES: usize = 0 $(+ $name::LEAVES)*;
+
+            #[inline]
+            fn take(_outputs: &mut Outputs<'_>) -> Self {
+                ($($name::take(_outputs),)*)
+            }
+
+            fn paths(_prefix: &str, _paths: &mut Vec<String>) {
+                $($name::paths(&format!("{_prefix}[[{}]]", $i), _paths);)*
+            }
+        })*
+    };
+}
+
+tuples! {
+    ();
+    (A 1);
+    (A 1, B 2);
+    (A 1, B 2, C 3);
+    (A 1, B 2, C 3, D 4);
+    (A 1, B 2, C 3, D 4, E 5);
+    (A 1, B 2, C 3, D 4, E 5, F 6);
+    (A 1, B 2, C 3, D 4, E 5, F 6, G 7);
+    (A 1, B 2, C 3, D 4, E 5, F 6, G 7, H 8);
+}
+
+/// A struct of arrays that is one argument of a family; made by `#[derive(InputTree)]`.
+///
+/// The struct has one type parameter for its leaves: the body of a family sees `P<Aval>`, a call takes `&P<Array>`,
+/// `warm` takes `&P<Aval>`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a structure of arguments",
+    label = "not a structure of arrays",
+    note = "add `#[derive(InputTree)]` to the struct and describe each field with `#[dynamic(…)]`"
+)]
+pub trait InputTree: CheckTree {
+    /// What the struct holds: [`Array`] in a call.
+    type Leaf: Leaf;
+
+    /// The same struct of abstract values.
+    type Avals;
+
+    /// Whether any of its arrays is donated.
+    #[doc(hidden)]
+    const DONATES: bool;
+
+    /// Whether every array is what its field declares, and fits the call; the specialised check.
+    #[doc(hidden)]
+    fn accepts(&self, place: &mut Place) -> bool;
+
+    /// The part of the key that this struct contributes.
+    #[doc(hidden)]
+    fn encode(&self, sink: &mut Sink<'_>);
+
+    /// Visits every leaf in order, with whether it is donated.
+    #[doc(hidden)]
+    fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self::Leaf, bool));
+
+    /// The abstract values.
+    #[doc(hidden)]
+    fn avals(&self) -> Self::Avals;
+
+    /// Appends every array: its path, its abstract value, and whether it is donated.
+    #[doc(hidden)]
+    fn leaves(&self, path: &str, leaves: &mut Vec<(String, Aval, bool)>);
+
+    /// Describes the part of the key, for `explain`.
+    #[doc(hidden)]
+    fn describe(&self, path: &str, parts: &mut Vec<Part>);
+}
+
+/// Where a call runs, as far as its arguments have said: the same client for all, and one device unless inputs move.
+pub struct Place {
+    pub(crate) client: Client,
+    pub(crate) moves: bool,
+    /// The device of the first array; none so far is `u32::MAX`.
+    pub(crate) device: u32,
+}
+
+impl Place {
+    /// Nothing known yet.
+    #[inline(always)]
+    pub(crate) fn new(client: Client, moves: bool) -> Place {
+        Place { client, moves, device: u32::MAX }
+    }
+
+    /// Whether an array fits: same client, alive, on the device of the arrays before it.
+    #[inline(always)]
+    pub fn accepts_array(&mut self, array: &Array) -> bool {
+        if self.device == u32::MAX {
+            self.device = array.device_index();
+        }
+        (array.client() == self.client)
+            & !array.is_donated()
+            & (self.moves | (array.device_index() == self.device))
+    }
+}
