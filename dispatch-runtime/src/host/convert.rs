@@ -14,6 +14,8 @@ mod number;
 mod pool;
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;
 
 use std::ptr;
