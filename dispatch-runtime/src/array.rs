@@ -240,6 +240,12 @@ impl Array {
         self.handle().device
     }
 
+    /// The engine's buffer, for calls to the engine that the runtime does not make itself. It is alive as long as
+    /// `self` and stays owned by it.
+    pub fn raw(&self) -> RawBuffer {
+        self.buffer()
+    }
+
     /// The engine's buffer; alive as long as `self`.
     #[inline(always)]
     pub(crate) fn buffer(&self) -> RawBuffer {

@@ -76,7 +76,7 @@ fn type_item(family: &Family) -> TokenStream {
     let private = super::paths::private();
     let docs = &docs.attrs;
     let about = format!(
-        "Family of the programs that [`{fn_name}`] makes, one for each combination of dtypes, shapes and static values."
+        " Family of the programs that [`{fn_name}`] makes, one for each combination of dtypes, shapes and static values."
     );
     let paragraph = if docs.is_empty() { None } else { Some(quote!(#[doc = ""])) };
     code! {
