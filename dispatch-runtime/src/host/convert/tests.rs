@@ -306,7 +306,7 @@ fn elements() -> impl Strategy<Value = (DType, u128)> {
         (prop_oneof![Just(24), Just(11), Just(8)], any::<u64>(), 0..56u32, -2..3i64).prop_map(
             |(digits, bits, shift, more)| {
                 let whole = bits >> (64 - digits) | 1 << (digits - 1);
-                ((2 * whole + 1) << (63 - digits)).wrapping_add_signed(more << shift.min(8)) >> shift
+                (((2 * whole + 1) << (63 - digits)) >> shift).wrapping_add_signed(more)
             }
         ),
     ];
