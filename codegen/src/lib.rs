@@ -41,28 +41,29 @@ pub fn dispatch_family(arguments: TokenStream, item: TokenStream) -> TokenStream
 
 /// `#[derive(InputTree)]`
 pub fn derive_input_tree(input: TokenStream) -> TokenStream {
-    derive(input, syntax::input_tree, expand::input_tree)
+    derive(input, syntax::input_tree, expand::input_tree, recover::input_tree)
 }
 
 /// `#[derive(OutputTree)]`
 pub fn derive_output_tree(input: TokenStream) -> TokenStream {
-    derive(input, syntax::output_tree, expand::output_tree)
+    derive(input, syntax::output_tree, expand::output_tree, recover::output_tree)
 }
 
 /// `#[derive(StaticArg)]`
 pub fn derive_static_arg(input: TokenStream) -> TokenStream {
-    derive(input, syntax::static_arg, expand::static_arg)
+    derive(input, syntax::static_arg, expand::static_arg, recover::static_arg)
 }
 
 fn derive<M>(
     input: TokenStream,
     read: fn(&DeriveInput) -> Result<M, syntax::Found>,
     expand: fn(&M) -> TokenStream,
+    recover: fn(&DeriveInput) -> TokenStream,
 ) -> TokenStream {
     match syn::parse2(input) {
         Ok(input) => match read(&input) {
             Ok(model) => expand(&model),
-            Err(errors) => errors.to_compile_errors().into_iter().collect(),
+            Err(errors) => errors.to_compile_errors().into_iter().chain([recover(&input)]).collect(),
         },
         Err(error) => error.to_compile_error(),
     }

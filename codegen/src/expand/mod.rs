@@ -10,6 +10,8 @@ mod scope;
 mod statics;
 mod trees;
 
+pub(crate) use paths::private;
+
 use proc_macro2::TokenStream;
 
 use crate::syntax::{Family, InputTree, OutputTree, StaticArg};

@@ -7,7 +7,7 @@ use quote::quote_spanned;
 ///
 /// It carries the version, so that a macro crate and a runtime that do not belong together fail when they are
 /// compiled, not when they run.
-pub(super) fn private() -> TokenStream {
+pub(crate) fn private() -> TokenStream {
     quote_spanned! {Span::mixed_site()=> ::dispatch_runtime::__private_0_1 }
 }
 

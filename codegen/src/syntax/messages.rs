@@ -187,6 +187,9 @@ messages! {
     argument_pattern() {
         "an argument must be a plain name", "name the argument, and take it apart in the body"
     }
+    reserved_name(name) {
+        "`{name}` is a name of the toolkit's own", "begin it with a letter, or with one `_`"
+    }
     missing_dtype(name) {
         "`{name}` needs a dtype", "add `dtype = f32`, a choice, a class, `dtype = dtype(other)`, or `dtype = any`"
     }
@@ -297,7 +300,7 @@ messages! {
         "`#[{attribute}]` goes on an argument, not on the function", "write it before the name of the argument"
     }
     hidden_prelude(name, type_name) {
-        "the family of `{name}` would be the type `{type_name}`, which hides the toolkit's own",
+        "the family of `{name}` would be the type `{type_name}`, which hides that of the prelude",
         "rename the function"
     }
     no_type_name(name) {

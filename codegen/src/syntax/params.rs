@@ -40,11 +40,21 @@ pub(crate) fn read(errors: &mut Errors, signature: &Signature) -> RawParams {
 /// An argument is a plain name: `(a, b): (Aval, Aval)`, `_: Aval` and `a @ _: Aval` are wrong.
 fn name(errors: &mut Errors, pattern: &Pat) -> Ident {
     match pattern {
-        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => name.ident.clone(),
+        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
+            not_reserved(errors, &name.ident);
+            name.ident.clone()
+        }
         _ => {
             errors.on(pattern, messages::argument_pattern());
             Ident::new("_", pattern.span())
         }
+    }
+}
+
+/// Names that begin with `__` are those of expansions: `f(__call: Aval)` and a field `__leaf: T` are wrong.
+pub(crate) fn not_reserved(errors: &mut Errors, name: &Ident) {
+    if name.to_string().starts_with("__") {
+        errors.on(name, messages::reserved_name(name));
     }
 }
 

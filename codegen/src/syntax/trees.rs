@@ -139,6 +139,7 @@ fn field_held<'a>(
 /// A field of an input tree is described as an argument is: `struct P<T> { w: T }` and `x: f32` are wrong.
 fn input_field(errors: &mut Errors, field: &Field, leaf: &Ident) -> RawParam {
     let name = field.ident.clone().expect("the fields are named");
+    params::not_reserved(errors, &name);
     let held = errors.keep(field_held(field, leaf, |got| messages::input_field(got, leaf)));
     let Some(attribute) = field_attribute(errors, field, &name, held.as_ref()) else {
         return RawParam::Bad(name);

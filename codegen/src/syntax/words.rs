@@ -107,9 +107,24 @@ pub(crate) const WRAPPERS: [&str; 12] = [
     "BTreeSet",
 ];
 
-/// Types of the prelude that a family's own type would hide.
-pub(crate) const PRELUDE_TYPES: [&str; 11] =
-    ["Aval", "Array", "Value", "Program", "Result", "Error", "CompileCx", "Client", "Device", "DType", "Lru"];
+/// Types of our prelude and of Rust's that declarations name, and that a family's own type would hide.
+pub(crate) const PRELUDE_TYPES: [&str; 15] = [
+    "Aval",
+    "Array",
+    "Value",
+    "Program",
+    "Result",
+    "Error",
+    "CompileCx",
+    "Client",
+    "Device",
+    "DType",
+    "Lru",
+    "Vec",
+    "String",
+    "Option",
+    "Box",
+];
 
 /// Words that R's parser keeps for itself.
 pub(crate) const R_RESERVED: [&str; 19] = [

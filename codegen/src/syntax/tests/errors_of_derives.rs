@@ -73,6 +73,10 @@ const INPUT_FIELDS: Table = Table {
             &[("Option<T>", "`Option<T>` cannot be the type of a field of an input tree", "")],
         ),
         (
+            "#[dynamic(dtype = f32, shape = [m])] __leaf: T",
+            &[("__leaf", "`__leaf` is a name of the toolkit's own", "or with one `_`")],
+        ),
+        (
             "#[static_arg] n: T",
             &[("#[static_arg]", "field `n` of an input tree cannot be static", "of its own")],
         ),

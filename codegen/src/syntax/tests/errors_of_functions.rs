@@ -55,6 +55,10 @@ const ARGUMENTS: Table = Table {
                 ("_", "an argument must be a plain name", ""),
             ],
         ),
+        (
+            "#[static_arg] __n: i64",
+            &[("__n", "`__n` is a name of the toolkit's own", "begin it with a letter")],
+        ),
         ("#[static_arg] ref n: i64", &[("ref n", "an argument must be a plain name", "")]),
         (
             "#[dynamic(dtype = f32, donate)] p: P<Aval>",
@@ -284,7 +288,7 @@ const ITEMS: Table = Table {
             "fn array() -> Result<Program> {}",
             &[(
                 "array",
-                "the family of `array` would be the type `Array`, which hides the toolkit's own",
+                "the family of `array` would be the type `Array`, which hides that of the prelude",
                 "rename",
             )],
         ),

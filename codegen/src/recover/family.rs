@@ -1,5 +1,4 @@
-//! What the attribute emits for a declaration with mistakes: the errors, and the user's item in a form that gives
-//! no further ones.
+//! The attribute: the errors, and the function in a form that gives no further ones.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;

@@ -1,0 +1,105 @@
+//! The derives: implementations that are never run, so that a family that takes the type gives no errors of its own.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+use syn::{DeriveInput, GenericParam, parse_quote};
+
+use crate::expand::private;
+
+/// For `#[derive(InputTree)]`.
+pub(crate) fn input_tree(input: &DeriveInput) -> TokenStream {
+    let Some(ident) = with_one_free_parameter(input) else { return TokenStream::new() };
+    let private = private();
+    quote! {
+        const _: () = {
+            use #private as __dispatch;
+            #[automatically_derived]
+            #[allow(unused_variables)]
+            impl<__Leaf: __dispatch::Leaf> __dispatch::InputTree for #ident<__Leaf> {
+                type Leaf = __Leaf;
+                type Avals = #ident<__dispatch::Aval>;
+                const DONATES: bool = false;
+                fn accepts(&self, place: &mut __dispatch::Place) -> bool {
+                    ::core::unreachable!()
+                }
+                fn encode(&self, sink: &mut __dispatch::Sink<'_>) {}
+                fn visit<'a>(&'a self, visit: &mut dyn ::core::ops::FnMut(&'a __Leaf, bool)) {}
+                fn avals(&self) -> Self::Avals {
+                    ::core::unreachable!()
+                }
+                fn leaves(
+                    &self,
+                    path: &str,
+                    leaves: &mut ::std::vec::Vec<(::std::string::String, __dispatch::Aval, bool)>,
+                ) {
+                }
+                fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {}
+            }
+            #[automatically_derived]
+            #[allow(unused_variables)]
+            impl<__Leaf: __dispatch::Leaf> __dispatch::CheckTree for #ident<__Leaf> {
+                fn check<'a>(&'a self, path: &str, checker: &mut __dispatch::Checker<'a>) -> __dispatch::Result<()> {
+                    ::core::unreachable!()
+                }
+            }
+        };
+    }
+}
+
+/// For `#[derive(OutputTree)]`.
+pub(crate) fn output_tree(input: &DeriveInput) -> TokenStream {
+    let Some(ident) = with_one_free_parameter(input) else { return TokenStream::new() };
+    let private = private();
+    quote! {
+        const _: () = {
+            use #private as __dispatch;
+            #[automatically_derived]
+            #[allow(unused_variables)]
+            impl __dispatch::OutputTree for #ident<__dispatch::Array> {
+                const LEAVES: usize = 0;
+                fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
+                    ::core::unreachable!()
+                }
+                fn paths(prefix: &str, paths: &mut ::std::vec::Vec<::std::string::String>) {}
+            }
+        };
+    }
+}
+
+/// For `#[derive(StaticArg)]`.
+pub(crate) fn static_arg(input: &DeriveInput) -> TokenStream {
+    let (ident, private) = (&input.ident, private());
+    let mut generics = input.generics.clone();
+    for param in &mut generics.params {
+        match param {
+            // A borrowing type cannot implement the trait, and the error says so.
+            GenericParam::Lifetime(_) => return TokenStream::new(),
+            GenericParam::Type(param) => param.bounds.push(parse_quote!(#private::StaticKey)),
+            GenericParam::Const(_) => {}
+        }
+    }
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    quote! {
+        const _: () = {
+            use #private as __dispatch;
+            #[automatically_derived]
+            #[allow(unused_variables)]
+            impl #impl_generics __dispatch::StaticKey for #ident #ty_generics #where_clause {
+                fn encode(&self, sink: &mut __dispatch::Sink<'_>) {}
+                fn describe(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    ::core::unreachable!()
+                }
+            }
+        };
+    }
+}
+
+/// The name of a type with one type parameter without bounds; of another the compiler would complain again.
+fn with_one_free_parameter(input: &DeriveInput) -> Option<&Ident> {
+    match input.generics.params.iter().collect::<Vec<_>>()[..] {
+        [GenericParam::Type(param)] if param.bounds.is_empty() && input.generics.where_clause.is_none() => {
+            Some(&input.ident)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,8 @@
+//! What the macros emit for a declaration with mistakes, besides the errors: as much as keeps the rest of the user's
+//! program free of further ones.
+
+mod derives;
+mod family;
+
+pub(crate) use derives::{input_tree, output_tree, static_arg};
+pub(crate) use family::family;

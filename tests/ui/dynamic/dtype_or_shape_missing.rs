@@ -1,0 +1,12 @@
+// An array needs a dtype, and a shape.
+use dispatch_runtime::prelude::*;
+
+#[dispatch_family]
+fn f(
+    #[dynamic(shape = [m])] a: Aval,
+    #[dynamic(dtype = f32)] b: Aval,
+) -> Result<Program> {
+    Program::stablehlo(String::new())
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+// A type parameter stands for the arrays.
+use dispatch_runtime::prelude::*;
+
+#[derive(OutputTree)]
+struct Fit {
+    coef: Array,
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+// Leading dimensions come first.
+use dispatch_runtime::prelude::*;
+
+#[dispatch_family]
+fn f(
+    #[dynamic(dtype = f32, shape = [m, ..])] a: Aval,
+) -> Result<Program> {
+    Program::stablehlo(String::new())
+}
+
+fn main() {}

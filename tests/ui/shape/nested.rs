@@ -1,0 +1,11 @@
+// A size is a name, a number or `_`.
+use dispatch_runtime::prelude::*;
+
+#[dispatch_family]
+fn f(
+    #[dynamic(dtype = f32, shape = [[m]])] a: Aval,
+) -> Result<Program> {
+    Program::stablehlo(String::new())
+}
+
+fn main() {}
