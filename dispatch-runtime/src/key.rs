@@ -1,16 +1,13 @@
 //! Cache keys: how values become words, and the law that hash and equality obey.
 //!
 //! A key is a string of 64-bit words. A value is *encoded* by one traversal, [`StaticKey::encode`] or a closure of a
-//! generated stub, into a [`Sink`]; what the sink does with the words decides what the traversal means:
-//!
-//! * **record** keeps them: the stored key of a cache entry;
-//! * **match** compares them with a stored key, without allocating;
-//! * **hash** hashes them.
+//! generated stub, which gives its words to a [`Sink`]. A look-up encodes its key once, on the stack; then words are
+//! compared with words, hashed, and on a miss stored.
 //!
 //! # The law
 //!
-//! Two keys are equal exactly if their words are. Hash and equality are the same traversal, so they cannot disagree.
-//! The hash only chooses where to look: with every hash forced equal all answers stay the same.
+//! Two keys are equal exactly if their words are. Hash and equality come from one traversal, so they cannot disagree. The
+//! hash only chooses where to look: with every hash forced equal all answers stay the same.
 //!
 //! # What an encoding must be
 //!
@@ -20,36 +17,70 @@
 //!   their length. Then two keys of one family cannot run into each other: their parts stand in the same order with
 //!   the same types.
 
+use std::cell::Cell;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
 
-use foldhash::fast::{FoldHasher, RandomState};
+use arrayvec::ArrayVec;
+use foldhash::fast::RandomState;
 
 /// Where the words of a key go; see the [module documentation](self).
-pub struct Sink<'a>(Mode<'a>);
+pub struct Sink<'a>(&'a mut Words);
 
-enum Mode<'a> {
-    Record(&'a mut Vec<u64>),
-    /// The words that are still to come, and whether all so far were equal.
-    Match(&'a [u64], bool),
-    Hash(FoldHasher<'static>),
+/// The words of one key.
+pub(crate) struct Words {
+    near: ArrayVec<u64, 64>,
+    /// All words of a key that is too long for `near`, else empty.
+    far: Vec<u64>,
+}
+
+thread_local! {
+    /// Room for a long key, used again so that look-ups do not allocate.
+    static SPARE: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
+}
+
+impl Words {
+    /// No words yet.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Words { near: ArrayVec::new_const(), far: Vec::new() }
+    }
+
+    /// The words of a traversal; to be asked for once.
+    #[inline(always)]
+    pub fn record(&mut self, encode: impl FnOnce(&mut Sink<'_>)) -> &[u64] {
+        encode(&mut Sink(self));
+        if self.far.is_empty() { &self.near } else { &self.far }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, word: u64) {
+        if self.far.is_empty() {
+            self.far = SPARE.take();
+            self.far.clear();
+            self.far.extend_from_slice(&self.near);
+        }
+        self.far.push(word);
+    }
+}
+
+impl Drop for Words {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if !self.far.is_empty() {
+            let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.far)));
+        }
+    }
 }
 
 impl Sink<'_> {
     /// Takes one word.
     #[inline(always)]
     pub fn word(&mut self, word: u64) {
-        match &mut self.0 {
-            Mode::Match(stored, equal) => match stored.split_first() {
-                Some((first, rest)) => {
-                    *equal &= *first == word;
-                    *stored = rest;
-                }
-                None => *equal = false,
-            },
-            Mode::Hash(hasher) => hasher.write_u64(word),
-            Mode::Record(words) => words.push(word),
+        if self.0.near.try_push(word).is_err() {
+            self.0.push_far(word);
         }
     }
 
@@ -73,34 +104,18 @@ impl Sink<'_> {
     }
 }
 
-/// The words of a traversal, to be stored.
-pub(crate) fn record(encode: impl Fn(&mut Sink<'_>)) -> Box<[u64]> {
-    let mut words = Vec::new();
-    encode(&mut Sink(Mode::Record(&mut words)));
-    words.into()
-}
-
-/// Whether a traversal gives exactly these words.
+/// Whether two keys are equal. Written out, because keys are too short for a call of `memcmp` to pay.
 #[inline(always)]
-pub(crate) fn matches(stored: &[u64], encode: impl Fn(&mut Sink<'_>)) -> bool {
-    let mut sink = Sink(Mode::Match(stored, true));
-    encode(&mut sink);
-    match sink.0 {
-        Mode::Match(rest, equal) => equal && rest.is_empty(),
-        _ => unreachable!("a sink keeps its mode"),
-    }
+pub(crate) fn equal(a: &[u64], b: &[u64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | a ^ b) == 0
 }
 
-/// The hash of a traversal; seeded once per process.
-#[inline]
-pub(crate) fn hash(encode: impl Fn(&mut Sink<'_>)) -> u64 {
+/// The hash of a key; seeded once per process.
+pub(crate) fn hash(words: &[u64]) -> u64 {
     static SEED: OnceLock<RandomState> = OnceLock::new();
-    let mut sink = Sink(Mode::Hash(SEED.get_or_init(RandomState::default).build_hasher()));
-    encode(&mut sink);
-    match sink.0 {
-        Mode::Hash(hasher) => hasher.finish(),
-        _ => unreachable!("a sink keeps its mode"),
-    }
+    let mut hasher = SEED.get_or_init(RandomState::default).build_hasher();
+    words.iter().for_each(|&word| hasher.write_u64(word));
+    hasher.finish()
 }
 
 /// A type whose values can be static arguments: part of the cache key, constant in the compiled program.
@@ -294,7 +309,7 @@ mod tests {
     use super::*;
 
     fn words<T: StaticKey>(x: T) -> Box<[u64]> {
-        record(|s| x.encode(s))
+        Words::new().record(|s| x.encode(s)).into()
     }
 
     #[test]
@@ -327,17 +342,41 @@ mod tests {
     fn equal_values_made_afresh_match() {
         let stored = words((vec![1.5f64, f64::NAN], String::from("x"), Some(true)));
         let again = (vec![1.5f64, f64::NAN], String::from("x"), Some(true));
-        assert!(matches(&stored, |s| again.encode(s)));
-        assert_eq!(hash(|s| again.encode(s)), hash(|s| again.encode(s)));
+        assert!(equal(&stored, &words(again.clone())));
+        assert_eq!(hash(&stored), hash(&words(again)));
     }
 
     #[test]
-    fn a_longer_or_shorter_key_does_not_match() {
-        let stored = words([1u64, 2]);
-        assert!(matches(&stored, |s| [1u64, 2].encode(s)));
-        assert!(!matches(&stored, |s| [1u64, 2, 3].encode(s)));
-        assert!(!matches(&stored, |s| [1u64].encode(s)));
-        assert!(!matches(&stored, |s| [1u64, 3].encode(s)));
+    fn a_longer_or_shorter_key_is_another() {
+        assert!(equal(&[1, 2], &[1, 2]));
+        assert!(!equal(&[1, 2], &[1, 2, 3]));
+        assert!(!equal(&[1, 2], &[1]));
+        assert!(!equal(&[1, 2], &[1, 3]));
+        assert!(equal(&[], &[]));
+    }
+
+    #[test]
+    fn a_long_key_keeps_all_its_words() {
+        for n in [0, 1, 63, 64, 65, 300] {
+            let list: Vec<u64> = (0..n).collect();
+            for _ in 0..2 {
+                let words = words(list.clone());
+                assert_eq!((words[0], &words[1..]), (n, &list[..]));
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_key_inside_the_traversal_of_another_is_no_harm() {
+        let long: Vec<u64> = (0..100).collect();
+        let outer = Words::new()
+            .record(|sink| {
+                long.encode(sink);
+                assert_eq!(words(long.clone())[1..], long);
+                sink.word(7);
+            })
+            .to_vec();
+        assert_eq!((outer.len(), outer[101]), (102, 7));
     }
 
     #[test]

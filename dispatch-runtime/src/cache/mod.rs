@@ -29,11 +29,11 @@ pub use policy::{ByBytes, EntryId, EvictionPolicy, Lru, Occupancy, Unbounded, Us
 pub use stats::Stats;
 
 use crate::error::{Error, Result};
-use crate::key::{self, Sink};
+use crate::key::{self, Sink, Words};
 use flight::Flight;
 use local::CacheId;
 use slots::{Block, Slot};
-use state::{Entry, Garbage, Key, State};
+use state::{Entry, Garbage, State};
 use sync::{Arc, Mutex, MutexGuard, lock};
 
 /// A value that a cache can hold: it knows its size.
@@ -86,8 +86,8 @@ struct Shared<V> {
     state: Mutex<State<V>>,
 }
 
-/// While several threads use a cache, stamps are read from the clock. One thread alone counts from the time it came,
-/// which is behind the clock and costs nothing.
+/// While several threads have blocks, hits are stamped by the clock. A thread alone counts up from the last change,
+/// which costs less and stays behind the clock, so that the stamps of all threads that come later are greater.
 const BY_CLOCK: u64 = u64::MAX;
 
 impl<V: Weigh> Cache<V> {
@@ -124,14 +124,16 @@ impl<V: Weigh> Cache<V> {
     ///
     /// Takes no lock and allocates nothing if the thread has used the entry lately.
     #[inline]
-    pub fn find(&self, key: impl Fn(&mut Sink<'_>)) -> Option<Pin<'_, V>> {
+    pub fn find(&self, key: impl FnOnce(&mut Sink<'_>)) -> Option<Pin<'_, V>> {
+        let mut words = Words::new();
+        let key = words.record(key);
         let block = self.block();
         if let Some(block) = block {
-            if let Some(pin) = self.pin(block, block.last(), &key) {
+            if let Some(pin) = self.pin(block, block.last(), key) {
                 return Some(pin);
             }
         }
-        self.find_beyond_last(block, &key)
+        self.find_beyond_last(block, key)
     }
 
     /// The entry with this key, built if there is none.
@@ -148,31 +150,36 @@ impl<V: Weigh> Cache<V> {
     /// thread, or by one that waits, through other builds, for this one.
     pub fn get_or_build(
         &self,
-        key: impl Fn(&mut Sink<'_>),
+        key: impl FnOnce(&mut Sink<'_>),
         describe: impl FnOnce() -> Vec<Part>,
         build: impl FnOnce() -> Result<V>,
     ) -> Result<Pin<'_, V>> {
         let (mut describe, mut build) = (Some(describe), Some(build));
         self.get_or_build_in(
-            self.block_or_register(),
-            &key,
+            self.block(),
+            Words::new().record(key),
             &mut || describe.take().expect("a key is described once")(),
             &mut || build.take().expect("an entry is built once")(),
         )
     }
 
     /// Whether there is an entry with this key; changes neither recency nor counters.
-    pub fn contains(&self, key: impl Fn(&mut Sink<'_>)) -> bool {
-        self.lock().find(self.hash(&key), &key).is_some()
+    pub fn contains(&self, key: impl FnOnce(&mut Sink<'_>)) -> bool {
+        let mut words = Words::new();
+        let key = words.record(key);
+        let hash = self.hash(key);
+        self.lock().find(hash, key).is_some()
     }
 
     /// Takes out the entry with this key; false if there is none. If it is in use it is dropped after that. A build in
     /// progress is not touched, its entry will enter the cache.
-    pub fn remove(&self, key: impl Fn(&mut Sink<'_>)) -> bool {
-        let hash = self.hash(&key);
+    pub fn remove(&self, key: impl FnOnce(&mut Sink<'_>)) -> bool {
+        let mut words = Words::new();
+        let key = words.record(key);
+        let hash = self.hash(key);
         let mut garbage = Garbage::new();
         let mut state = self.lock();
-        let found = state.find(hash, &key);
+        let found = state.find(hash, key);
         if let Some(i) = found {
             state.remove(i, &mut garbage);
         }
@@ -223,16 +230,11 @@ impl<V: Weigh> Cache<V> {
 
     /// Pins the slot's entry if it has this key.
     #[inline(always)]
-    fn pin<'a>(
-        &'a self,
-        block: &'a Block,
-        slot: &'a Slot,
-        key: &impl Fn(&mut Sink<'_>),
-    ) -> Option<Pin<'a, V>> {
+    fn pin<'a>(&'a self, block: &'a Block, slot: &'a Slot, key: &[u64]) -> Option<Pin<'a, V>> {
         let entry = slot.enter().cast_const().cast::<Entry<V>>();
         // SAFETY: blocks with this cache's serial number hold entries of this cache, and the slot that has been entered keeps its entry alive.
         if let Some(entry) = unsafe { entry.as_ref() } {
-            if key::matches(&entry.key, key) {
+            if key::equal(&entry.key, key) {
                 block.touch(slot, self.now());
                 return Some(Pin { entry, hold: Hold::Slot(slot, &self.shared), not_send: PhantomData });
             }
@@ -245,11 +247,7 @@ impl<V: Weigh> Cache<V> {
 
     /// The rest of [`find`](Self::find): the other slots, then the table.
     #[inline(never)]
-    fn find_beyond_last<'a>(
-        &'a self,
-        block: Option<&'a Block>,
-        key: &impl Fn(&mut Sink<'_>),
-    ) -> Option<Pin<'a, V>> {
+    fn find_beyond_last<'a>(&'a self, block: Option<&'a Block>, key: &[u64]) -> Option<Pin<'a, V>> {
         let hash = self.hash(key);
         if let Some(block) = block {
             for slot in block.candidates(hash) {
@@ -263,7 +261,7 @@ impl<V: Weigh> Cache<V> {
     }
 
     #[inline(always)]
-    fn hash(&self, key: impl Fn(&mut Sink<'_>)) -> u64 {
+    fn hash(&self, key: &[u64]) -> u64 {
         key::hash(key) & self.hash_mask
     }
 
@@ -289,11 +287,6 @@ impl<V: Weigh> Cache<V> {
         lock(&self.shared.state)
     }
 
-    #[cold]
-    fn block_or_register(&self) -> Option<&Block> {
-        self.block().or_else(|| self.register())
-    }
-
     /// Makes a block for this thread. `None` if the thread is ending.
     #[cold]
     fn register(&self) -> Option<&Block> {
@@ -306,13 +299,12 @@ impl<V: Weigh> Cache<V> {
     fn adopt(&self, block: Arc<Block>) {
         let mut state = self.lock();
         state.add_block(block);
-        let alone = state.blocks() == 1;
-        self.floor.store(if alone { clock::now() } else { BY_CLOCK }, Relaxed);
+        self.set_floor(&state);
     }
 
     #[cold]
     #[inline(never)]
-    fn find_in_table<'a>(&'a self, block: Option<&'a Block>, hash: u64, key: Key<'_>) -> Option<Pin<'a, V>> {
+    fn find_in_table<'a>(&'a self, block: Option<&'a Block>, hash: u64, key: &[u64]) -> Option<Pin<'a, V>> {
         let mut garbage = Garbage::new();
         let mut state = self.lock();
         state.collect(&mut garbage);
@@ -335,11 +327,19 @@ impl<V: Weigh> Cache<V> {
         match block {
             Some(block) => block.tick(self.now()),
             None => {
-                // A thread without a block is a second one, whoever else there is.
-                self.floor.store(BY_CLOCK, Relaxed);
-                clock::now()
+                let now = clock::now();
+                if self.floor.load(Relaxed) != BY_CLOCK {
+                    self.floor.store(now + 1, Relaxed);
+                }
+                now
             }
         }
+    }
+
+    /// Chooses how hits are stamped, as threads with blocks have come or gone.
+    fn set_floor(&self, state: &State<V>) {
+        let alone = state.blocks() <= 1;
+        self.floor.store(if alone { clock::now() + 1 } else { BY_CLOCK }, Relaxed);
     }
 
     /// Pins an entry in the table by a slot of the block, or else by its reference count.
@@ -368,7 +368,7 @@ impl<V: Weigh> Cache<V> {
     fn get_or_build_in<'a>(
         &'a self,
         block: Option<&'a Block>,
-        key: Key<'_>,
+        key: &[u64],
         describe: &mut dyn FnMut() -> Vec<Part>,
         build: &mut dyn FnMut() -> Result<V>,
     ) -> Result<Pin<'a, V>> {
@@ -390,7 +390,7 @@ impl<V: Weigh> Cache<V> {
                 None => Err(self.recursive(&describe())),
             };
         }
-        let flight = Arc::new(Flight::new(hash, key::record(key)));
+        let flight = Arc::new(Flight::new(hash, key.into()));
         state.add_flight(flight.clone());
         drop(state);
         drop(garbage);
@@ -421,6 +421,7 @@ impl<V: Weigh> Cache<V> {
         let pin = outcome.clone().map(|entry| {
             let stamp = self.stamp(block);
             let i = state.insert(entry, stamp, self.shared.capacity, &mut garbage);
+            self.set_floor(&state);
             self.pin_in_table(&mut state, i, block, stamp)
         });
         drop(state);

@@ -10,10 +10,7 @@ use super::slots::Block;
 use super::stats::Stats;
 use super::sync::Arc;
 use super::{Part, barrier, flight::Flight};
-use crate::key::{self, Sink};
-
-/// A traversal of a key.
-pub(super) type Key<'a> = &'a dyn Fn(&mut Sink<'_>);
+use crate::key;
 
 /// A value with its key.
 pub(super) struct Entry<V> {
@@ -75,8 +72,8 @@ impl<V> State<V> {
         self.entries.len()
     }
 
-    pub fn find(&self, hash: u64, key: Key<'_>) -> Option<usize> {
-        self.table.find(hash, |&i| key::matches(&self.entries[i].key, key)).copied()
+    pub fn find(&self, hash: u64, key: &[u64]) -> Option<usize> {
+        self.table.find(hash, |&i| key::equal(&self.entries[i].key, key)).copied()
     }
 
     pub fn entry(&self, i: usize) -> &Arc<Entry<V>> {
@@ -290,8 +287,8 @@ impl<V> State<V> {
 
     // --- flights
 
-    pub fn flight(&self, hash: u64, key: Key<'_>) -> Option<&Arc<Flight<Arc<Entry<V>>>>> {
-        self.flights.iter().find(|flight| flight.hash == hash && key::matches(&flight.key, key))
+    pub fn flight(&self, hash: u64, key: &[u64]) -> Option<&Arc<Flight<Arc<Entry<V>>>>> {
+        self.flights.iter().find(|flight| flight.hash == hash && key::equal(&flight.key, key))
     }
 
     pub fn add_flight(&mut self, flight: Arc<Flight<Arc<Entry<V>>>>) {
