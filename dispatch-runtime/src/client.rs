@@ -75,14 +75,14 @@ impl Client {
     }
 
     /// Compiles a program for the default device, without a cache.
-    pub fn compile(self, source: &Source) -> Result<Executable> {
-        self.compile_on(source, self.default_device())
+    pub fn compile(self, program: impl AsRef<Source>) -> Result<Executable> {
+        self.compile_on(program, self.default_device())
     }
 
     /// Compiles a program for a device of this client, without a cache.
-    pub fn compile_on(self, source: &Source, device: Device) -> Result<Executable> {
+    pub fn compile_on(self, program: impl AsRef<Source>, device: Device) -> Result<Executable> {
         self.check_device(device)?;
-        Ok(Executable::new(device, self.0.engine.compile(source, device.index as usize)?))
+        Ok(Executable::new(device, self.0.engine.compile(program.as_ref(), device.index as usize)?))
     }
 
     /// The engine behind the client.

@@ -88,3 +88,15 @@ impl<O> Program<O> {
         &self.source
     }
 }
+
+impl<O> AsRef<Source> for Program<O> {
+    fn as_ref(&self) -> &Source {
+        &self.source
+    }
+}
+
+impl AsRef<Source> for Source {
+    fn as_ref(&self) -> &Source {
+        self
+    }
+}

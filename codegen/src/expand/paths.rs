@@ -19,3 +19,13 @@ pub(super) fn alias() -> TokenStream {
         use #private as __dispatch;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_private_module_carries_this_version() {
+        let mut version = env!("CARGO_PKG_VERSION").split('.');
+        let (major, minor) = (version.next().unwrap(), version.next().unwrap());
+        assert!(super::private().to_string().ends_with(&format!("__private_{major}_{minor}")));
+    }
+}

@@ -104,7 +104,7 @@ fn time_per_step(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let client = x.client();
     let program = newton_step(x.aval(), y.aval(), beta.aval())?;
-    let executable = client.compile(program.source())?;
+    let executable = client.compile(&program)?;
     let args: Vec<RawBuffer> = [x, y, beta].iter().map(|array| array.raw()).collect();
 
     let (mut calls, mut differences) = (Vec::new(), Vec::new());
