@@ -154,6 +154,12 @@ impl Plugin {
         Error::Unimplemented { what: what.to_owned(), by: self.description() }
     }
 
+    /// The error of a plugin that does what the C API rules out.
+    #[cold]
+    pub(super) fn broken(&self, what: &str) -> Error {
+        Error::Plugin { path: self.path.clone(), reason: format!("{what} (PJRT C API 0.{})", self.minor) }
+    }
+
     /// Turns what a function returned into a result.
     #[inline(always)]
     pub(super) fn check(&self, function: &'static str, error: *mut PJRT_Error) -> Result<()> {
@@ -197,7 +203,7 @@ impl Plugin {
                 ),
             };
         }
-        Error::Pjrt { function, status: status(code), message }
+        Error::Pjrt { function, status: status(code), message: message.trim_end().to_owned() }
     }
 }
 

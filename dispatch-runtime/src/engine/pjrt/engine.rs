@@ -8,11 +8,11 @@ use std::ptr::NonNull;
 
 use super::abi::*;
 use super::call::{Plugin, Roomy, buffer_type, call, destroy_event, function, slice, string};
-use super::{ClientOptions, compile, plugin, proto, read};
+use super::{ClientOptions, CompileOptions, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
 use crate::host::HostView;
 use crate::program::Source;
-use crate::{DType, Error, Result};
+use crate::{DType, Result};
 
 /// The engine behind a client of a PJRT plugin.
 pub struct PjrtEngine(pub(super) &'static Shared);
@@ -47,6 +47,56 @@ unsafe impl Send for Shared {}
 // SAFETY: as above; the options in the cell are only read, by the plugin.
 unsafe impl Sync for Shared {}
 
+impl Shared {
+    /// Copies host data to a device; it is no longer needed when this returns.
+    ///
+    /// # Safety
+    ///
+    /// `data` points to as many elements as dtype and shape say.
+    #[inline]
+    pub unsafe fn upload(
+        &self,
+        data: *const u8,
+        (dtype, shape): (DType, &[i64]),
+        device: NonNull<PJRT_Device>,
+    ) -> Result<RawBuffer> {
+        let mut args: Roomy<PJRT_Client_BufferFromHostBuffer_Args> = Roomy::new(self.plugin);
+        args.args.client = self.client.as_ptr();
+        args.args.data = data.cast();
+        args.args.r#type = buffer_type(dtype);
+        args.args.dims = shape.as_ptr();
+        args.args.num_dims = shape.len();
+        args.args.host_buffer_semantics = IMMUTABLE_ONLY_DURING_CALL;
+        args.args.device = device.as_ptr();
+        // SAFETY: data and shape live during the call, after which the plugin no longer reads them.
+        let error = unsafe { (self.hot.upload)(&raw mut args.args) };
+        self.plugin.check("PJRT_Client_BufferFromHostBuffer", error)?;
+        // The data was copied during the call, so the event that says so has nothing more to tell.
+        if !args.done_with_host_buffer.is_null() {
+            let mut event: Roomy<PJRT_Event_Destroy_Args> = Roomy::new(self.plugin);
+            event.args.event = args.done_with_host_buffer;
+            // SAFETY: the event is ours and not used again. A failure leaves nothing to do but to end its error.
+            let error = unsafe { (self.hot.destroy_event)(&raw mut event.args) };
+            let _ = self.plugin.check("PJRT_Event_Destroy", error);
+        }
+        given(self.plugin, args.buffer, "PJRT_Client_BufferFromHostBuffer")
+    }
+
+    /// Ends a buffer.
+    ///
+    /// # Safety
+    ///
+    /// The caller owns the buffer, which is alive, and gives it up.
+    #[inline]
+    pub unsafe fn destroy(&self, buffer: RawBuffer) {
+        let mut args: Roomy<PJRT_Buffer_Destroy_Args> = Roomy::new(self.plugin);
+        args.args.buffer = buffer.0.as_ptr().cast();
+        // SAFETY: the caller gives the buffer up. There is nobody to tell about a failure.
+        let error = unsafe { (self.hot.destroy_buffer)(&raw mut args.args) };
+        let _ = self.plugin.check("PJRT_Buffer_Destroy", error);
+    }
+}
+
 /// Ends a client that did not make it into an engine.
 struct Unfinished(&'static Plugin, NonNull<PJRT_Client>);
 
@@ -73,7 +123,7 @@ impl PjrtEngine {
             call!(plugin, PJRT_Client_Create { create_options: values.as_ptr(), num_options: values.len() })
         }?;
         let client =
-            NonNull::new(made.client).ok_or_else(|| broken(plugin, "PJRT_Client_Create gave no client"))?;
+            NonNull::new(made.client).ok_or_else(|| plugin.broken("PJRT_Client_Create gave no client"))?;
         let unfinished = Unfinished(plugin, client);
         let platform = platform(plugin, client)?;
         let handles = devices(plugin, client)?;
@@ -94,6 +144,16 @@ impl PjrtEngine {
             on_host: platform == "cpu",
             platform,
         }))))
+    }
+
+    /// Compiles a program for one device with options for XLA's compiler.
+    pub fn compile_with(
+        &self,
+        source: &Source,
+        device: usize,
+        options: &CompileOptions,
+    ) -> Result<Box<dyn Executable>> {
+        Ok(Box::new(compile::compile(self.0, source, device, Some(options))?))
     }
 
     /// The plugin's path, as it was given or found.
@@ -123,10 +183,6 @@ impl PjrtEngine {
     }
 }
 
-fn broken(plugin: &Plugin, what: &str) -> Error {
-    Error::Plugin { path: plugin.path.clone(), reason: format!("{what} (PJRT C API 0.{})", plugin.minor) }
-}
-
 fn platform(plugin: &Plugin, client: NonNull<PJRT_Client>) -> Result<String> {
     // SAFETY: the client is alive; the name lives as long and is copied.
     unsafe {
@@ -144,7 +200,7 @@ fn devices(plugin: &Plugin, client: NonNull<PJRT_Client>) -> Result<Vec<NonNull<
             .map(|&d| NonNull::new(d))
             .collect()
     };
-    devices.filter(|d| !d.is_empty()).ok_or_else(|| broken(plugin, "its client has no device"))
+    devices.filter(|d| !d.is_empty()).ok_or_else(|| plugin.broken("its client has no device"))
 }
 
 /// Id and name of a device. The name is `cpu:0`: the platform and the device's number on this machine.
@@ -170,7 +226,7 @@ fn describe(
 fn given(plugin: &Plugin, buffer: *mut PJRT_Buffer, function: &str) -> Result<RawBuffer> {
     NonNull::new(buffer.cast())
         .map(RawBuffer)
-        .ok_or_else(|| broken(plugin, &format!("{function} gave no buffer")))
+        .ok_or_else(|| plugin.broken(&format!("{function} gave no buffer")))
 }
 
 // SAFETY: the answers come from PJRT, whose buffers are counted apart from the executables that made them.
@@ -188,32 +244,13 @@ unsafe impl Engine for PjrtEngine {
     }
 
     fn compile(&self, source: &Source, device: usize) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(compile::compile(self.0, source, device)?))
+        Ok(Box::new(compile::compile(self.0, source, device, None)?))
     }
 
     #[inline]
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
-        let shared = self.0;
-        let mut args: Roomy<PJRT_Client_BufferFromHostBuffer_Args> = Roomy::new(shared.plugin);
-        args.args.client = shared.client.as_ptr();
-        args.args.data = host.as_ptr().cast();
-        args.args.r#type = buffer_type(host.dtype());
-        args.args.dims = host.shape().as_ptr();
-        args.args.num_dims = host.shape().len();
-        args.args.host_buffer_semantics = IMMUTABLE_ONLY_DURING_CALL;
-        args.args.device = shared.handles[device].as_ptr();
-        // SAFETY: the view's data and shape live during the call, after which the plugin no longer reads them.
-        let error = unsafe { (shared.hot.upload)(&raw mut args.args) };
-        shared.plugin.check("PJRT_Client_BufferFromHostBuffer", error)?;
-        // The data was copied during the call, so the event that says so has nothing more to tell.
-        if !args.done_with_host_buffer.is_null() {
-            let mut event: Roomy<PJRT_Event_Destroy_Args> = Roomy::new(shared.plugin);
-            event.args.event = args.done_with_host_buffer;
-            // SAFETY: the event is ours and not used again; it cannot fail in a way that matters.
-            let error = unsafe { (shared.hot.destroy_event)(&raw mut event.args) };
-            let _ = shared.plugin.check("PJRT_Event_Destroy", error);
-        }
-        given(shared.plugin, args.buffer, "PJRT_Client_BufferFromHostBuffer")
+        // SAFETY: the view's data are elements of its dtype and shape.
+        unsafe { self.0.upload(host.as_ptr(), (host.dtype(), host.shape()), self.0.handles[device]) }
     }
 
     unsafe fn read(&self, buffer: RawBuffer, aval: (DType, &[i64]), out: &mut [u8]) -> Result<()> {
@@ -254,11 +291,8 @@ unsafe impl Engine for PjrtEngine {
 
     #[inline]
     unsafe fn destroy(&self, buffer: RawBuffer) {
-        let mut args: Roomy<PJRT_Buffer_Destroy_Args> = Roomy::new(self.0.plugin);
-        args.args.buffer = buffer.0.as_ptr().cast();
-        // SAFETY: the caller gives the buffer up. There is nobody to tell about a failure.
-        let error = unsafe { (self.0.hot.destroy_buffer)(&raw mut args.args) };
-        let _ = self.0.plugin.check("PJRT_Buffer_Destroy", error);
+        // SAFETY: by the caller's promise.
+        unsafe { self.0.destroy(buffer) }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -2,33 +2,59 @@
 
 use std::any::Any;
 use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
 
 use super::abi::*;
 use super::call::{Roomy, call};
 use super::engine::Shared;
+use super::{describe, layout, read};
 use crate::engine::{Executable, RawBuffer};
 use crate::{Aval, Result};
 
 /// A program compiled by a plugin for one device.
 pub struct PjrtExecutable {
-    pub(super) shared: &'static Shared,
-    pub(super) loaded: Loaded,
-    pub(super) device: NonNull<PJRT_Device>,
-    pub(super) inputs: Vec<Aval>,
-    pub(super) outputs: Vec<Aval>,
-    pub(super) aliased: Vec<bool>,
-    pub(super) size_bytes: u64,
+    /// Of `loaded`, here so that a run needs one load less.
+    ptr: NonNull<PJRT_LoadedExecutable>,
+    shared: &'static Shared,
+    device: NonNull<PJRT_Device>,
+    /// Whether some result may not be row-major.
+    relayout: bool,
+    inputs: Vec<Aval>,
+    outputs: Vec<Aval>,
+    aliased: Vec<bool>,
+    size_bytes: u64,
+    loaded: Arc<Loaded>,
 }
 
 /// Owns a `PJRT_LoadedExecutable`.
-pub(super) struct Loaded(pub &'static Shared, pub NonNull<PJRT_LoadedExecutable>);
+pub(super) struct Loaded {
+    shared: &'static Shared,
+    ptr: NonNull<PJRT_LoadedExecutable>,
+}
+
+// SAFETY: PJRT executables take calls from any thread.
+unsafe impl Send for Loaded {}
+// SAFETY: as above.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    /// Takes over an executable of the client.
+    pub fn new(shared: &'static Shared, ptr: NonNull<PJRT_LoadedExecutable>) -> Loaded {
+        Loaded { shared, ptr }
+    }
+
+    pub fn ptr(&self) -> NonNull<PJRT_LoadedExecutable> {
+        self.ptr
+    }
+}
 
 impl Drop for Loaded {
     fn drop(&mut self) {
         // SAFETY: the executable is ours and not used again; PJRT lets runs in flight finish. A failure leaves
         // nothing to do.
-        let _ =
-            unsafe { call!(self.0.plugin, PJRT_LoadedExecutable_Destroy { executable: self.1.as_ptr() }) };
+        let _ = unsafe {
+            call!(self.shared.plugin, PJRT_LoadedExecutable_Destroy { executable: self.ptr.as_ptr() })
+        };
     }
 }
 
@@ -48,25 +74,92 @@ pub struct MemoryStats {
     pub code: u64,
 }
 
-// SAFETY: PJRT executables take calls from any thread; the rest does not change.
+// SAFETY: PJRT executables and devices take calls from any thread; the rest does not change.
 unsafe impl Send for PjrtExecutable {}
 // SAFETY: as above.
 unsafe impl Sync for PjrtExecutable {}
 
 impl PjrtExecutable {
-    /// The plugin's executable, `PJRT_LoadedExecutable*`; alive as long as `self`.
-    pub fn loaded(&self) -> NonNull<PJRT_LoadedExecutable> {
-        self.loaded.1
+    pub(super) fn new(
+        shared: &'static Shared,
+        loaded: Arc<Loaded>,
+        device: usize,
+        about: describe::Description,
+    ) -> PjrtExecutable {
+        let describe::Description { inputs, outputs, aliased, relayout, size_bytes } = about;
+        let device = shared.handles[device];
+        PjrtExecutable {
+            ptr: loaded.ptr,
+            shared,
+            device,
+            relayout,
+            inputs,
+            outputs,
+            aliased,
+            size_bytes,
+            loaded,
+        }
     }
 
-    /// The options that every execution gets, `PJRT_ExecuteOptions*`.
+    /// The plugin's executable, `PJRT_LoadedExecutable*`; alive as long as `self`.
+    pub fn loaded(&self) -> NonNull<PJRT_LoadedExecutable> {
+        self.ptr
+    }
+
+    /// The options that every execution gets, `PJRT_ExecuteOptions*`. They are shared and must not be changed.
     pub fn execute_options(&self) -> NonNull<PJRT_ExecuteOptions> {
         NonNull::from(&self.shared.execute_options).cast()
     }
 
     /// What the program needs in memory. An error if the plugin does not say.
     pub fn memory_stats(&self) -> Result<MemoryStats> {
-        super::compile::memory_stats(self.shared, self.loaded.1)
+        describe::memory_stats(&describe::Owned::of(self.shared.plugin, self.ptr)?)
+    }
+
+    /// Replaces results that are stored in another order by row-major ones, since every program takes its arguments
+    /// for row-major and plugins do not check. Only programs that ask for such a layout come here.
+    ///
+    /// # Safety
+    ///
+    /// `outs` are the results of a run, which the caller owns. On an error none is left.
+    #[cold]
+    unsafe fn make_row_major(&self, outs: &mut [Option<RawBuffer>]) -> Result<()> {
+        let mut failed = None;
+        for (out, aval) in outs.iter_mut().zip(&self.outputs) {
+            let Some(buffer) = *out else { continue };
+            // SAFETY: the buffer is a live result of this dtype and shape.
+            match unsafe { self.row_major(buffer, aval) } {
+                Ok(None) => continue,
+                // SAFETY: the result was ours and is replaced.
+                Ok(Some(copy)) => unsafe { self.shared.destroy(out.replace(copy).expect("a result")) },
+                Err(error) => failed = Some(error),
+            }
+        }
+        let Some(error) = failed else { return Ok(()) };
+        for buffer in outs.iter_mut().filter_map(Option::take) {
+            // SAFETY: the results are ours.
+            unsafe { self.shared.destroy(buffer) };
+        }
+        Err(error)
+    }
+
+    /// A row-major copy of a result, unless it is row-major.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is alive and has this dtype and shape.
+    unsafe fn row_major(&self, buffer: RawBuffer, aval: &Aval) -> Result<Option<RawBuffer>> {
+        let (buffer, item) = (buffer.0.cast(), aval.dtype().size());
+        // SAFETY: the buffer is alive; `data` has the size of a dense array.
+        unsafe {
+            let strides = layout::of(self.shared.plugin, buffer, aval.shape(), item)?;
+            if strides == layout::row_major(aval.shape(), item) {
+                return Ok(None);
+            }
+            let mut data = vec![0u8; aval.size_bytes()];
+            read::read(self.shared, buffer, (aval.dtype(), aval.shape()), &mut data)?;
+            self.shared.upload(data.as_ptr(), (aval.dtype(), aval.shape()), self.device).map(Some)
+        }
     }
 }
 
@@ -93,20 +186,25 @@ unsafe impl Executable for PjrtExecutable {
         debug_assert_eq!((args.len(), outs.len()), (self.inputs.len(), self.outputs.len()));
         // A `RawBuffer` is a `PJRT_Buffer*`, and an optional one is a nullable pointer.
         let arguments: *const *mut PJRT_Buffer = args.as_ptr().cast();
-        let outputs: *mut *mut PJRT_Buffer = outs.as_mut_ptr().cast();
+        let results: *mut *mut PJRT_Buffer = outs.as_mut_ptr().cast();
         let mut call: Roomy<PJRT_LoadedExecutable_Execute_Args> = Roomy::new(self.shared.plugin);
-        call.args.executable = self.loaded.1.as_ptr();
+        call.args.executable = self.ptr.as_ptr();
         call.args.options = self.shared.execute_options.get().cast();
         call.args.argument_lists = &raw const arguments;
         call.args.num_devices = 1;
         call.args.num_args = args.len();
-        call.args.output_lists = &raw const outputs;
+        call.args.output_lists = &raw const results;
         call.args.device_complete_events = null_mut();
         call.args.execute_device = self.device.as_ptr();
         // SAFETY: arguments, results and executable are as the caller promises, and PJRT writes as many results as
         // `outs` has. It writes none when it returns an error.
         let error = unsafe { (self.shared.hot.execute)(&raw mut call.args) };
-        self.shared.plugin.check("PJRT_LoadedExecutable_Execute", error)
+        self.shared.plugin.check("PJRT_LoadedExecutable_Execute", error)?;
+        if self.relayout {
+            // SAFETY: the results are those of this run.
+            unsafe { self.make_row_major(outs)? };
+        }
+        Ok(())
     }
 
     fn as_any(&self) -> &dyn Any {

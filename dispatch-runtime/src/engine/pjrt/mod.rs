@@ -7,9 +7,13 @@
 pub mod abi;
 mod call;
 mod compile;
+mod describe;
+mod donors;
 mod engine;
 mod executable;
 mod find;
+mod layout;
+mod mlir;
 mod options;
 mod plugin;
 mod proto;
@@ -18,6 +22,8 @@ mod read;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+pub use compile::CompileOptions;
+pub(crate) use donors::mark_donors;
 pub use engine::PjrtEngine;
 pub use executable::{MemoryStats, PjrtExecutable};
 pub use options::{ClientOptions, OptionValue};

@@ -59,11 +59,13 @@ pub(super) fn compile_options(device_id: i64) -> Vec<u8> {
     CompileOptions { executable_build_options: Some(build) }.encode_to_vec()
 }
 
-/// `xla.HloModuleProtoWithConfig`.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ModuleWithConfig {
-    #[prost(message, optional, tag = "1")]
-    pub module: Option<Module>,
+/// The content of field 1, if a message starts with it and it is a message itself. What follows is not looked at.
+///
+/// This is the module in an `xla.HloModuleProtoWithConfig`.
+pub(super) fn first_field(message: &[u8]) -> Option<&[u8]> {
+    let mut rest = message.strip_prefix(&[1 << 3 | 2])?;
+    let len = prost::encoding::decode_varint(&mut rest).ok()?;
+    rest.get(..usize::try_from(len).ok()?)
 }
 
 /// `xla.HloModuleProto`.
@@ -73,8 +75,6 @@ pub(super) struct Module {
     pub host_program_shape: Option<ProgramShape>,
     #[prost(message, optional, tag = "8")]
     pub input_output_alias: Option<InputOutputAlias>,
-    #[prost(message, optional, tag = "18")]
-    pub buffer_donor: Option<BufferDonor>,
 }
 
 /// `xla.ProgramShapeProto`.
@@ -119,20 +119,6 @@ pub(super) struct InputOutputAlias {
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AliasEntry {
     #[prost(int64, tag = "2")]
-    pub parameter_number: i64,
-}
-
-/// `xla.HloBufferDonorProto`.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct BufferDonor {
-    #[prost(message, repeated, tag = "1")]
-    pub entries: Vec<DonorEntry>,
-}
-
-/// One argument that may be reused.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct DonorEntry {
-    #[prost(int64, tag = "1")]
     pub parameter_number: i64,
 }
 

@@ -1,0 +1,234 @@
+//! Finding out what was compiled: arguments, results, which argument's memory a result takes over, the size.
+
+use std::ptr::NonNull;
+
+use prost::Message;
+
+use super::abi::*;
+use super::call::{Plugin, Roomy, call, dtype, slice};
+use super::executable::MemoryStats;
+use super::{mlir, proto};
+use crate::program::Source;
+use crate::{Aval, Error, Result};
+
+/// What the runtime knows of a compiled program.
+pub(super) struct Description {
+    pub inputs: Vec<Aval>,
+    pub outputs: Vec<Aval>,
+    /// Per argument: whether a result takes over its memory.
+    pub aliased: Vec<bool>,
+    /// Whether some result may not be row-major.
+    pub relayout: bool,
+    pub size_bytes: u64,
+}
+
+/// Owns the `PJRT_Executable` that describes a loaded one.
+pub(super) struct Owned {
+    plugin: &'static Plugin,
+    executable: NonNull<PJRT_Executable>,
+}
+
+impl Owned {
+    pub fn of(plugin: &'static Plugin, loaded: NonNull<PJRT_LoadedExecutable>) -> Result<Owned> {
+        // SAFETY: the loaded executable is alive; what it gives is ours.
+        let made = unsafe {
+            call!(plugin, PJRT_LoadedExecutable_GetExecutable { loaded_executable: loaded.as_ptr() })
+        }?;
+        let executable = NonNull::new(made.executable)
+            .ok_or_else(|| plugin.broken("PJRT_LoadedExecutable_GetExecutable gave nothing"))?;
+        Ok(Owned { plugin, executable })
+    }
+
+    fn ptr(&self) -> *mut PJRT_Executable {
+        self.executable.as_ptr()
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: it is ours and not used again; a failure leaves nothing to do.
+        let _ = unsafe { call!(self.plugin, PJRT_Executable_Destroy { executable: self.ptr() }) };
+    }
+}
+
+/// Describes a compiled program. The C API tells of results only, so arguments come from the compiled module, or, from a
+/// plugin that does not give it, from the text of the program.
+pub(super) fn describe(executable: &Owned, source: &Source) -> Result<Description> {
+    let outputs = outputs(executable)?;
+    let (program, size) = match optimized(executable, source) {
+        Ok(found) => found,
+        Err(Error::Unimplemented { .. }) | Err(Error::Pjrt { status: "UNIMPLEMENTED", .. }) => {
+            return from_text(executable, source, outputs);
+        }
+        Err(error) => return Err(error),
+    };
+    let shape = program.host_program_shape.unwrap_or_default();
+    let inputs = inputs(&shape)?;
+    let mut aliased = vec![false; inputs.len()];
+    for entry in program.input_output_alias.unwrap_or_default().entries {
+        if let Some(alias) = aliased.get_mut(entry.parameter_number as usize) {
+            *alias = true;
+        }
+    }
+    let result = shape.result.unwrap_or_default();
+    let results =
+        if result.tuple_shapes.is_empty() { std::slice::from_ref(&result) } else { &result.tuple_shapes };
+    let relayout = !outputs.is_empty() && !results.iter().all(proto::Shape::is_row_major);
+    let size_bytes = size_bytes(executable, size);
+    Ok(Description { inputs, outputs, aliased, relayout, size_bytes })
+}
+
+/// The description that the text gives. What it cannot tell is taken for what costs most: results in any layout.
+fn from_text(executable: &Owned, source: &Source, outputs: Vec<Aval>) -> Result<Description> {
+    let unknown = |reason: String| Error::Unimplemented {
+        what: format!("PJRT_Executable_OptimizedProgram, which tells the arguments of a program ({reason})"),
+        by: executable.plugin.description(),
+    };
+    let Source::StableHlo(text) = source else { return Err(unknown("its bytecode does not".into())) };
+    let arguments = mlir::main_arguments(text).map_err(unknown)?;
+    let mut inputs = Vec::with_capacity(arguments.len());
+    for (i, argument) in arguments.iter().enumerate() {
+        let ty = &text[argument.ty.clone()];
+        inputs.push(mlir::tensor(ty).ok_or_else(|| unsupported("argument", i, &format!("the type {ty}")))?);
+    }
+    let aliased = vec![false; inputs.len()];
+    let size_bytes = size_bytes(executable, text.len());
+    Ok(Description { inputs, outputs, aliased, relayout: true, size_bytes })
+}
+
+fn unsupported(what: &str, index: usize, has: &str) -> Error {
+    Error::InvalidProgram { reason: format!("{what} {index} has {has}, which the runtime does not support") }
+}
+
+/// Dtype and shape of each result.
+fn outputs(executable: &Owned) -> Result<Vec<Aval>> {
+    let plugin = executable.plugin;
+    // SAFETY: the executable is alive; the lists live as long and are copied.
+    unsafe {
+        let types = call!(plugin, PJRT_Executable_OutputElementTypes { executable: executable.ptr() })?;
+        let types = slice(types.output_types, types.num_output_types);
+        let shapes = call!(plugin, PJRT_Executable_OutputDimensions { executable: executable.ptr() })?;
+        let ranks = slice(shapes.dim_sizes, shapes.num_outputs);
+        let mut sizes = slice(shapes.dims, ranks.iter().sum());
+        if types.len() != ranks.len() {
+            return Err(plugin.broken("it gives other numbers of dtypes and of shapes of results"));
+        }
+        let mut outputs = Vec::with_capacity(types.len());
+        for (i, (&kind, &rank)) in types.iter().zip(ranks).enumerate() {
+            let (shape, rest) = sizes.split_at(rank);
+            sizes = rest;
+            let dtype = dtype(kind).ok_or_else(|| {
+                unsupported("result", i, &format!("an element type (PJRT_Buffer_Type {kind})"))
+            })?;
+            if shape.iter().any(|&n| n < 0) {
+                return Err(unsupported("result", i, "a dynamic shape"));
+            }
+            outputs.push(Aval::new(dtype, shape));
+        }
+        Ok(outputs)
+    }
+}
+
+/// The compiled module, without what the runtime does not read, and its size in bytes.
+fn optimized(executable: &Owned, source: &Source) -> Result<(proto::Module, usize)> {
+    let plugin = executable.plugin;
+    let ask = |code: Option<&mut Vec<u8>>| {
+        let mut program: Roomy<PJRT_Program> = Roomy::new(plugin);
+        if let Some(code) = code {
+            program.args.code = code.as_mut_ptr().cast();
+            program.args.code_size = code.len();
+        }
+        // SAFETY: the executable is alive; `code` is null or has the size that is stated.
+        unsafe {
+            call!(
+                plugin,
+                PJRT_Executable_OptimizedProgram {
+                    executable: executable.ptr(),
+                    program: &raw mut program.args,
+                }
+            )
+        }?;
+        Ok::<_, Error>(program)
+    };
+    // Asking for the size costs as much as asking for the code, so first try with as much room as such a program is
+    // likely to need. The plugin does not say how much it wrote, but no field of a message has the number 0.
+    let likely = match source {
+        Source::StableHlo(text) => text.len(),
+        Source::Bytecode(bytes) => 4 * bytes.len(),
+        Source::Host { .. } => 0,
+    };
+    let mut code = vec![0u8; 16 * 1024 + 2 * likely];
+    let program = match ask(Some(&mut code)) {
+        Err(Error::Pjrt { status: "INVALID_ARGUMENT", .. }) => {
+            code = vec![0u8; ask(None)?.code_size];
+            ask(Some(&mut code))?
+        }
+        other => other?,
+    };
+    // SAFETY: the plugin owns the name of the format, which lives as long as the plugin.
+    let format = unsafe { slice(program.format.cast::<u8>(), program.format_size) };
+    let module = match format {
+        b"hlo_with_config" => proto::first_field(&code),
+        other => {
+            let format = String::from_utf8_lossy(other);
+            return Err(plugin.broken(&format!("its optimized programs have the unknown format {format:?}")));
+        }
+    };
+    let module = module.ok_or_else(|| plugin.broken("its optimized program has no module"))?;
+    let decoded = proto::Module::decode(module)
+        .map_err(|e| plugin.broken(&format!("its optimized program cannot be read: {e}")))?;
+    Ok((decoded, module.len()))
+}
+
+/// Dtype and shape of each argument, which must be row-major, as all arrays of the runtime are.
+fn inputs(shape: &proto::ProgramShape) -> Result<Vec<Aval>> {
+    let aval = |(i, shape): (usize, &proto::Shape)| {
+        if !shape.is_row_major() {
+            let order = &shape.layout.as_ref().expect("a layout that is not row-major").minor_to_major;
+            return Err(unsupported(
+                "argument",
+                i,
+                &format!("the layout {order:?} (from the fastest dimension)"),
+            ));
+        }
+        shape.aval().ok_or_else(|| {
+            unsupported(
+                "argument",
+                i,
+                &format!("an element type (xla.PrimitiveType {}) or a dynamic shape", shape.element_type),
+            )
+        })
+    };
+    shape.parameters.iter().enumerate().map(aval).collect()
+}
+
+/// What the smallest executables cost on the CPU plugins, in heap and code: 80 to 150 KiB, measured.
+const BASE_SIZE: u64 = 96 * 1024;
+
+/// The bytes that keeping an executable costs.
+///
+/// A plugin may say how large its code is, but the CPU plugins say 0, and serializing a program to learn its size costs
+/// a thirtieth of compiling it. So the module counts, which has the constants and a size that grows with the code.
+fn size_bytes(executable: &Owned, module: usize) -> u64 {
+    // SAFETY: the executable is alive.
+    let code = unsafe {
+        call!(executable.plugin, PJRT_Executable_SizeOfGeneratedCodeInBytes { executable: executable.ptr() })
+    };
+    BASE_SIZE + module as u64 + code.map_or(0, |code| code.size_in_bytes.max(0) as u64)
+}
+
+/// The compiler's account of a program's memory.
+pub(super) fn memory_stats(executable: &Owned) -> Result<MemoryStats> {
+    // SAFETY: the executable is alive.
+    let stats = unsafe {
+        call!(executable.plugin, PJRT_Executable_GetCompiledMemoryStats { executable: executable.ptr() })
+    }?;
+    let bytes = |size: i64| size.max(0) as u64;
+    Ok(MemoryStats {
+        arguments: bytes(stats.argument_size_in_bytes),
+        outputs: bytes(stats.output_size_in_bytes),
+        temp: bytes(stats.temp_size_in_bytes),
+        alias: bytes(stats.alias_size_in_bytes),
+        code: bytes(stats.generated_code_size_in_bytes),
+    })
+}

@@ -1,0 +1,149 @@
+//! Marking the arguments that a program may take over.
+
+use super::mlir::main_arguments;
+use crate::{Error, Result};
+
+/// The attribute by which XLA may give an argument's memory to a result.
+const DONOR: &str = "jax.buffer_donor";
+/// The attribute by which a program itself gives an argument's memory to a certain result; it is left alone.
+const ALIAS: &str = "tf.aliasing_output";
+
+/// Writes `jax.buffer_donor = true` on the arguments of `@main` that `donated` marks, in StableHLO text.
+///
+/// An error if there is no `@main`, or if it has fewer arguments than `donated` has elements.
+pub(crate) fn mark_donors(text: &str, donated: &[bool]) -> Result<String> {
+    if !donated.contains(&true) {
+        return Ok(text.to_owned());
+    }
+    let invalid =
+        |reason: String| Error::InvalidProgram { reason: format!("{reason}, so no argument can be donated") };
+    let arguments = main_arguments(text).map_err(invalid)?;
+    if arguments.len() < donated.len() {
+        return Err(invalid(format!(
+            "its `@main` has {} arguments, the family {}",
+            arguments.len(),
+            donated.len()
+        )));
+    }
+    let mut out = String::with_capacity(text.len() + 32 * donated.len());
+    let mut copied = 0;
+    for argument in
+        arguments.iter().zip(donated).filter(|(_, donated)| **donated).map(|(argument, _)| argument)
+    {
+        match &argument.attributes {
+            None => {
+                out.push_str(&text[copied..argument.ty.end]);
+                out.push_str(" {jax.buffer_donor = true}");
+                copied = argument.ty.end;
+            }
+            Some(inside) => {
+                let entries = &text[inside.clone()];
+                let Some(known) = entry(entries, DONOR) else {
+                    if entry(entries, ALIAS).is_none() {
+                        out.push_str(&text[copied..inside.start]);
+                        out.push_str("jax.buffer_donor = true");
+                        out.push_str(if entries.trim().is_empty() { "" } else { ", " });
+                        copied = inside.start;
+                    }
+                    continue;
+                };
+                out.push_str(&text[copied..inside.start + known.start]);
+                out.push_str("jax.buffer_donor = true");
+                copied = inside.start + known.end;
+            }
+        }
+    }
+    out.push_str(&text[copied..]);
+    Ok(out)
+}
+
+/// The entry of this name in the inside of an attribute dictionary, with its value.
+fn entry(inside: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    super::mlir::entries(inside)
+        .into_iter()
+        .find(|(key, _)| key.trim_matches('"') == name)
+        .map(|(_, range)| range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(text: &str, donated: &[bool]) -> String {
+        mark_donors(text, donated).unwrap()
+    }
+
+    #[test]
+    fn only_the_donated_arguments_are_marked() {
+        let text = "func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {";
+        assert_eq!(mark(text, &[false, false]), text);
+        assert_eq!(
+            mark(text, &[false, true]),
+            "func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32> {jax.buffer_donor = true}) -> tensor<2xf32> {"
+        );
+        assert_eq!(
+            mark(text, &[true]),
+            "func.func @main(%a: tensor<2xf32> {jax.buffer_donor = true}, %b: tensor<2xf32>) -> tensor<2xf32> {"
+        );
+    }
+
+    #[test]
+    fn attributes_that_are_there_stay() {
+        let text = r#"func.func public @main(%arg0: tensor<2xf32> {jax.arg_info = "x, {y}", mhlo.sharding = "{}"} loc("a"), %arg1: tensor<f32> {}) {"#;
+        assert_eq!(
+            mark(text, &[true, true]),
+            r#"func.func public @main(%arg0: tensor<2xf32> {jax.buffer_donor = true, jax.arg_info = "x, {y}", mhlo.sharding = "{}"} loc("a"), %arg1: tensor<f32> {jax.buffer_donor = true}) {"#
+        );
+    }
+
+    #[test]
+    fn a_mark_that_is_there_is_not_doubled() {
+        let marked = "func.func @main(%a: tensor<2xf32> {jax.buffer_donor = true}) {";
+        assert_eq!(mark(marked, &[true]), marked);
+        assert_eq!(mark("func.func @main(%a: tensor<2xf32> {jax.buffer_donor = false}) {", &[true]), marked);
+        assert_eq!(mark("func.func @main(%a: tensor<2xf32> {jax.buffer_donor}) {", &[true]), marked);
+        assert_eq!(
+            mark(
+                "func.func @main(%a: tensor<2xf32> {x = [1, 2], \"jax.buffer_donor\" = false , y}) {",
+                &[true]
+            ),
+            "func.func @main(%a: tensor<2xf32> {x = [1, 2], jax.buffer_donor = true , y}) {"
+        );
+        let aliased = "func.func @main(%a: tensor<2xf32> {tf.aliasing_output = 0 : i32}) {";
+        assert_eq!(mark(aliased, &[true]), aliased);
+        // The name within a string or a nested dictionary is no mark.
+        assert_eq!(
+            mark(
+                "func.func @main(%a: tensor<f32> {x = \"jax.buffer_donor\", y = {jax.buffer_donor = false}}) {",
+                &[true]
+            ),
+            "func.func @main(%a: tensor<f32> {jax.buffer_donor = true, x = \"jax.buffer_donor\", y = {jax.buffer_donor = false}}) {"
+        );
+    }
+
+    #[test]
+    fn comments_locations_and_line_breaks_are_skipped() {
+        let text = "// func.func @main(%no: tensor<f32>)\nmodule {\n  func.func @main(\n    %a: tensor<2xf32> // , )\n    ,\n    %b: tensor<f32> loc(#loc1)\n  ) -> tensor<f32> {";
+        assert_eq!(
+            mark(text, &[true, true]),
+            "// func.func @main(%no: tensor<f32>)\nmodule {\n  func.func @main(\n    %a: tensor<2xf32> {jax.buffer_donor = true} // , )\n    ,\n    %b: tensor<f32> {jax.buffer_donor = true} loc(#loc1)\n  ) -> tensor<f32> {"
+        );
+    }
+
+    #[test]
+    fn nested_types_and_quoted_names_are_units() {
+        let text = "func.func @\"main\"(%a: tensor<2xf32, #enc<{x = (i32) -> i32}>>, %b: !t) {";
+        assert_eq!(
+            mark(text, &[true, true]),
+            "func.func @\"main\"(%a: tensor<2xf32, #enc<{x = (i32) -> i32}>> {jax.buffer_donor = true}, %b: !t {jax.buffer_donor = true}) {"
+        );
+    }
+
+    #[test]
+    fn text_without_the_argument_is_an_error() {
+        let error = mark_donors("func.func @main(%a: tensor<f32>) {", &[false, true]).unwrap_err();
+        assert_eq!(error.code(), "invalid_program");
+        assert!(error.to_string().contains("1 arguments"), "{error}");
+        assert!(mark_donors("func.func @other(%a: tensor<f32>) {", &[true]).is_err());
+    }
+}

@@ -1,0 +1,295 @@
+//! A scanner for the one thing that the runtime needs of a program's text: the arguments of its `@main`.
+//!
+//! It knows the shape of MLIR, not its meaning: strings, comments and nested brackets are skipped as units, everything
+//! else is left to XLA, which reads the whole text anyway.
+
+use std::ops::Range;
+
+use crate::{Aval, DType};
+
+/// One argument of `@main` in the text, as byte ranges.
+#[derive(Debug, PartialEq)]
+pub(super) struct Argument {
+    /// The type: `tensor<2x2xf32>`.
+    pub ty: Range<usize>,
+    /// The inside of the attribute dictionary, without its braces, if there is one.
+    pub attributes: Option<Range<usize>>,
+}
+
+/// Finds `func.func @main(…)` and its arguments, or says what is wrong.
+pub(super) fn main_arguments(text: &str) -> Result<Vec<Argument>, String> {
+    let mut scan = Scan { text, at: 0 };
+    let mut found = None;
+    while let Some(token) = scan.next() {
+        if scan.text_of(&token) == "func.func" && scan.is_main() {
+            if found.is_some() {
+                return Err("it has more than one function `@main`".into());
+            }
+            found = Some(scan.arguments()?);
+        }
+    }
+    found.ok_or_else(|| "it has no `func.func @main(…)`".into())
+}
+
+/// Dtype and shape of a `tensor<…>` type, if the runtime has it.
+pub(super) fn tensor(ty: &str) -> Option<Aval> {
+    let mut rest = ty.trim().strip_prefix("tensor<")?.strip_suffix('>')?.trim();
+    let mut shape = Vec::new();
+    while rest.starts_with(|c: char| c.is_ascii_digit()) {
+        let (size, more) = rest.split_once('x')?;
+        shape.push(size.parse().ok()?);
+        rest = more;
+    }
+    let dtype = DType::ALL.iter().copied().find(|d| d.mlir() == rest)?;
+    Some(Aval::new(dtype, shape))
+}
+
+/// The entries of an attribute dictionary, given its inside: each key and the range of key and value.
+pub(super) fn entries(inside: &str) -> Vec<(&str, Range<usize>)> {
+    let mut scan = Scan { text: inside, at: 0 };
+    let mut entries: Vec<(&str, Range<usize>)> = Vec::new();
+    let mut in_entry = false;
+    while let Some(token) = scan.next() {
+        let text = scan.text_of(&token);
+        if text == "," {
+            in_entry = false;
+            continue;
+        }
+        let end = match text {
+            // The dictionary as a whole was closed properly, so this group is.
+            "<" | "(" | "[" | "{" => scan.skip_group(text).unwrap_or(inside.len()),
+            _ => token.end,
+        };
+        match entries.last_mut() {
+            Some((_, range)) if in_entry => range.end = end,
+            _ => entries.push((text, token.start..end)),
+        }
+        in_entry = true;
+    }
+    entries
+}
+
+/// A position in the text.
+struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn text_of(&self, token: &Range<usize>) -> &'a str {
+        &self.text[token.clone()]
+    }
+
+    /// The next token: a word (with the characters of identifiers and symbols), a string, an arrow or one character.
+    /// White space and comments are skipped.
+    fn next(&mut self) -> Option<Range<usize>> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at)? {
+                b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
+                b'/' if bytes.get(self.at + 1) == Some(&b'/') => {
+                    while self.at < bytes.len() && bytes[self.at] != b'\n' {
+                        self.at += 1;
+                    }
+                }
+                _ => break,
+            }
+        }
+        let start = self.at;
+        match bytes[start] {
+            b'"' => {
+                self.string();
+            }
+            b'-' if bytes.get(start + 1) == Some(&b'>') => self.at += 2,
+            c if is_word(c) => {
+                // Names of values and symbols may contain hyphens.
+                let named = matches!(c, b'%' | b'@');
+                let hyphen = |at: usize| named && bytes[at] == b'-' && bytes.get(at + 1) != Some(&b'>');
+                while self.at < bytes.len() && (is_word(bytes[self.at]) || hyphen(self.at)) {
+                    self.at += 1;
+                    // A symbol may be a string: `@"main"`.
+                    if bytes[self.at - 1] == b'@' && bytes.get(self.at) == Some(&b'"') {
+                        self.string();
+                        break;
+                    }
+                }
+            }
+            // One character of any length: the text is UTF-8, and a token must not split one.
+            _ => self.at += self.text[start..].chars().next().map_or(1, char::len_utf8),
+        }
+        Some(start..self.at)
+    }
+
+    /// Steps over a string, or to the end of the text if it is not closed.
+    fn string(&mut self) {
+        let bytes = self.text.as_bytes();
+        self.at += 1;
+        while self.at < bytes.len() && bytes[self.at] != b'"' {
+            self.at += if bytes[self.at] == b'\\' { 2 } else { 1 };
+        }
+        self.at = (self.at + 1).min(bytes.len());
+    }
+
+    /// After `func.func`: whether `[visibility] @main (` follows. Steps over it if so.
+    fn is_main(&mut self) -> bool {
+        let start = self.at;
+        for _ in 0..2 {
+            let Some(token) = self.next() else { break };
+            match self.text_of(&token) {
+                "public" | "private" | "nested" => continue,
+                "@main" | "@\"main\"" => {
+                    if self.next().is_some_and(|t| self.text_of(&t) == "(") {
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+            break;
+        }
+        self.at = start;
+        false
+    }
+
+    /// After the opening parenthesis: the arguments up to the closing one.
+    fn arguments(&mut self) -> Result<Vec<Argument>, String> {
+        let mut arguments = Vec::new();
+        loop {
+            let Some(name) = self.next() else { return Err(unclosed()) };
+            match self.text_of(&name) {
+                ")" if arguments.is_empty() => return Ok(arguments),
+                text if text.starts_with('%') => {}
+                other => {
+                    return Err(format!("argument {} of `@main` starts with `{other}`", arguments.len()));
+                }
+            }
+            if self.next().is_none_or(|t| self.text_of(&t) != ":") {
+                return Err(format!("argument {} of `@main` has no type", arguments.len()));
+            }
+            let (argument, end) = self.argument()?;
+            arguments.push(argument);
+            if end == ")" {
+                return Ok(arguments);
+            }
+        }
+    }
+
+    /// After the colon of an argument: its type and attributes, and the `,` or `)` that ends it.
+    fn argument(&mut self) -> Result<(Argument, &'a str), String> {
+        let (mut ty, mut attributes, mut after_type): (Option<Range<usize>>, _, _) = (None, None, false);
+        loop {
+            let token = self.next().ok_or_else(unclosed)?;
+            let text = self.text_of(&token);
+            match text {
+                "," | ")" => {
+                    let ty = ty.ok_or("an argument of `@main` has no type")?;
+                    return Ok((Argument { ty, attributes }, text));
+                }
+                "{" => {
+                    let end = self.skip_group("{")?;
+                    if attributes.is_none() && ty.is_some() {
+                        attributes = Some(token.end..end - 1);
+                    }
+                    after_type = true;
+                }
+                "loc" => after_type = true,
+                _ => {
+                    let end =
+                        if matches!(text, "<" | "(" | "[") { self.skip_group(text)? } else { token.end };
+                    if !after_type {
+                        ty = Some(ty.map_or(token.start, |ty| ty.start)..end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// After an opening bracket: steps over what it encloses, and gives the position behind the closing one.
+    fn skip_group(&mut self, open: &str) -> Result<usize, String> {
+        let mut expected = vec![closing(open)];
+        while let Some(&close) = expected.last() {
+            let token = self.next().ok_or_else(unclosed)?;
+            let text = self.text_of(&token);
+            if text == close {
+                expected.pop();
+            } else if matches!(text, "<" | "(" | "[" | "{") {
+                expected.push(closing(text));
+            } else if matches!(text, ">" | ")" | "]" | "}") {
+                return Err(format!("`{text}` stands where `{close}` is expected"));
+            }
+        }
+        Ok(self.at)
+    }
+}
+
+fn closing(open: &str) -> &'static str {
+    match open {
+        "<" => ">",
+        "(" => ")",
+        "[" => "]",
+        _ => "}",
+    }
+}
+
+fn unclosed() -> String {
+    "it ends within the arguments of `@main`".into()
+}
+
+/// The characters of identifiers, symbols, values and numbers.
+fn is_word(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'$' | b'@' | b'%' | b'#' | b'!')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(text: &str) -> Vec<&str> {
+        main_arguments(text).unwrap().into_iter().map(|a| &text[a.ty]).collect()
+    }
+
+    #[test]
+    fn arguments_are_found_among_other_functions() {
+        let text = "module @m { func.func private @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }\n\
+                    func.func public @main(%a: tensor<2x3xf32>, %b : tensor<i1>) -> (tensor<i1>) { return %b : tensor<i1> } }";
+        assert_eq!(types(text), ["tensor<2x3xf32>", "tensor<i1>"]);
+        assert_eq!(types("func.func @main() { return }"), [""; 0]);
+        assert_eq!(
+            types("func.func @main-2(%x: i1) {} func.func @main(%a-b: tensor<f32>) {}"),
+            ["tensor<f32>"]
+        );
+    }
+
+    #[test]
+    fn tensor_types_are_read() {
+        assert_eq!(tensor("tensor<2x3xf32>"), Some(Aval::new(DType::F32, [2, 3])));
+        assert_eq!(tensor("tensor<i1>"), Some(Aval::new(DType::Bool, [])));
+        assert_eq!(tensor("tensor<0x4xcomplex<f64>>"), Some(Aval::new(DType::C128, [0, 4])));
+        assert_eq!(tensor("tensor<4xui8>"), Some(Aval::new(DType::U8, [4])));
+        for unknown in
+            ["tensor<?xf32>", "tensor<4xf8E5M2>", "!stablehlo.token", "tensor<4xf32, #x>", "tensor<*xf32>"]
+        {
+            assert_eq!(tensor(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_program_is_an_error() {
+        for text in [
+            "",
+            "garbage",
+            "func.func @main(",
+            "func.func @main(%a",
+            "func.func @main(%a: ",
+            "@main(",
+            "\"",
+            "func.func @mainly(%a: tensor<f32>) {}",
+            "func.func @main(tensor<f32>)",
+            "func.func @main(%a: tensor<f32)>)",
+            "// func.func @main(%a: tensor<f32>)",
+            "func.func @main(%a: tensor<f32>) {} func.func @main() {}",
+            "func.func",
+        ] {
+            assert!(main_arguments(text).is_err(), "{text}");
+        }
+    }
+}
