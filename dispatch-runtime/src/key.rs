@@ -20,6 +20,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 
 use arrayvec::ArrayVec;
@@ -31,8 +32,8 @@ pub struct Sink<'a>(&'a mut Words);
 /// The words of one key.
 pub(crate) struct Words {
     near: ArrayVec<u64, 64>,
-    /// All words of a key that is too long for `near`, else empty.
-    far: Vec<u64>,
+    /// All words of a key that is too long for `near`, else empty. Kept by `drop`, so not dropped.
+    far: ManuallyDrop<Vec<u64>>,
 }
 
 thread_local! {
@@ -44,7 +45,7 @@ impl Words {
     /// No words yet.
     #[inline(always)]
     pub fn new() -> Self {
-        Words { near: ArrayVec::new_const(), far: Vec::new() }
+        Words { near: ArrayVec::new_const(), far: ManuallyDrop::new(Vec::new()) }
     }
 
     /// The words of a traversal; to be asked for once.
@@ -58,11 +59,20 @@ impl Words {
     #[inline(never)]
     fn push_far(&mut self, word: u64) {
         if self.far.is_empty() {
-            self.far = SPARE.take();
+            *self.far = SPARE.take();
             self.far.clear();
             self.far.extend_from_slice(&self.near);
         }
         self.far.push(word);
+    }
+
+    /// Leaves the room for the next long key. An empty `far` of a short key has no room to be lost.
+    #[cold]
+    #[inline(never)]
+    fn keep_far(&mut self) {
+        let far = std::mem::take(&mut *self.far);
+        // Fails only while the thread ends.
+        let _ = SPARE.try_with(|spare| spare.set(far));
     }
 }
 
@@ -70,7 +80,7 @@ impl Drop for Words {
     #[inline(always)]
     fn drop(&mut self) {
         if !self.far.is_empty() {
-            let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.far)));
+            self.keep_far();
         }
     }
 }
@@ -107,7 +117,7 @@ impl Sink<'_> {
 /// Whether two keys are equal. Written out, because keys are too short for a call of `memcmp` to pay.
 #[inline(always)]
 pub(crate) fn equal(a: &[u64], b: &[u64]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | a ^ b) == 0
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 /// The hash of a key; seeded once per process.

@@ -10,8 +10,6 @@
 
 use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
-use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,12 +17,14 @@ mod barrier;
 mod clock;
 mod flight;
 mod local;
+mod pin;
 mod policy;
 mod slots;
 mod state;
 mod stats;
 mod sync;
 
+pub use pin::Pin;
 pub use policy::{ByBytes, EntryId, EvictionPolicy, Lru, Occupancy, Unbounded, Usage};
 pub use stats::Stats;
 
@@ -32,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::key::{self, Sink, Words};
 use flight::Flight;
 use local::CacheId;
+use pin::Hold;
 use slots::{Block, Slot};
 use state::{Entry, Garbage, State};
 use sync::{Arc, Mutex, MutexGuard, lock};
@@ -133,7 +134,7 @@ impl<V: Weigh> Cache<V> {
                 return Some(pin);
             }
         }
-        self.find_beyond_last(block, key)
+        self.find_beyond_last(block, key).map(|hold| Pin::from_hold(hold, &self.shared))
     }
 
     /// The entry with this key, built if there is none.
@@ -236,7 +237,8 @@ impl<V: Weigh> Cache<V> {
         if let Some(entry) = unsafe { entry.as_ref() } {
             if key::equal(&entry.key, key) {
                 block.touch(slot, self.now());
-                return Some(Pin { entry, hold: Hold::Slot(slot, &self.shared), not_send: PhantomData });
+                // SAFETY: entered above.
+                return Some(unsafe { Pin::by_slot(entry, slot, &self.shared) });
             }
         }
         if slot.leave() {
@@ -247,17 +249,17 @@ impl<V: Weigh> Cache<V> {
 
     /// The rest of [`find`](Self::find): the other slots, then the table.
     #[inline(never)]
-    fn find_beyond_last<'a>(&'a self, block: Option<&'a Block>, key: &[u64]) -> Option<Pin<'a, V>> {
+    fn find_beyond_last<'a>(&'a self, block: Option<&'a Block>, key: &[u64]) -> Option<Hold<'a, V>> {
         let hash = self.hash(key);
         if let Some(block) = block {
             for slot in block.candidates(hash) {
                 if let Some(pin) = self.pin(block, slot, key) {
                     block.set_last(slot);
-                    return Some(pin);
+                    return Some(pin.into_hold());
                 }
             }
         }
-        self.find_in_table(block.or_else(|| self.register()), hash, key)
+        self.find_in_table(block.or_else(|| self.register()), hash, key).map(Pin::into_hold)
     }
 
     #[inline(always)]
@@ -354,13 +356,12 @@ impl<V: Weigh> Cache<V> {
         let address: *const Entry<V> = &*entry;
         let address = address.cast_mut().cast::<()>();
         let Some((block, slot)) = block.and_then(|b| Some((b, b.choose(entry.hash, address)?))) else {
-            return Pin::held(entry);
+            return Pin::by_count(entry, &self.shared);
         };
         state.harvest_slot(block, slot);
         block.fill(slot, entry.hash, address, stamp);
-        // SAFETY: the slot that has just been filled keeps the entry alive.
-        let entry = unsafe { &*address.cast_const().cast::<Entry<V>>() };
-        Pin { entry, hold: Hold::Slot(&block.slots()[slot], &self.shared), not_send: PhantomData }
+        // SAFETY: filling a slot enters it.
+        unsafe { Pin::by_slot(&entry, &block.slots()[slot], &self.shared) }
     }
 
     #[cold]
@@ -386,7 +387,7 @@ impl<V: Weigh> Cache<V> {
             drop(state);
             drop(garbage);
             return match flight.wait() {
-                Some(outcome) => outcome.map(Pin::held),
+                Some(outcome) => outcome.map(|entry| Pin::by_count(entry, &self.shared)),
                 None => Err(self.recursive(&describe())),
             };
         }
@@ -464,50 +465,6 @@ impl<V: Weigh> fmt::Debug for Cache<V> {
             .field("capacity", capacity)
             .field("stats", &self.stats())
             .finish_non_exhaustive()
-    }
-}
-
-/// Keeps an entry from being dropped, evicted or not.
-///
-/// Stays on its thread.
-pub struct Pin<'a, V> {
-    entry: *const Entry<V>,
-    hold: Hold<'a, V>,
-    not_send: PhantomData<*const ()>,
-}
-
-/// What keeps the entry alive.
-enum Hold<'a, V> {
-    /// A slot of this thread, which is in use.
-    Slot(&'a Slot, &'a Shared<V>),
-    /// The entry's reference count.
-    Count(#[allow(dead_code)] Arc<Entry<V>>),
-}
-
-impl<V> Pin<'_, V> {
-    fn held(entry: Arc<Entry<V>>) -> Self {
-        Pin { entry: &*entry, hold: Hold::Count(entry), not_send: PhantomData }
-    }
-}
-
-impl<V> Deref for Pin<'_, V> {
-    type Target = V;
-
-    #[inline(always)]
-    fn deref(&self) -> &V {
-        // SAFETY: `hold` keeps the entry alive.
-        unsafe { &(*self.entry).value }
-    }
-}
-
-impl<V> Drop for Pin<'_, V> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Hold::Slot(slot, shared) = self.hold {
-            if slot.leave() {
-                shared.collect();
-            }
-        }
     }
 }
 
