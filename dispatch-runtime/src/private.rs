@@ -7,7 +7,7 @@ pub use crate::cache::{Part, Stats};
 pub use crate::family::{
     Arg, BodyResult, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Family, FamilyBuilder,
     GroupDType, Leaf, Placed, Ready, Request, Settings, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
-    nothing_donated, same_array, visit_donated,
+    nothing_donated, same_array, visit_donated, Visitor,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::signature::{

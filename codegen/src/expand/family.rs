@@ -8,14 +8,15 @@ use syn::{ItemFn, Stmt, parse_quote};
 use super::paths::alias;
 use super::scope::{Scope, capture_name, code, dtype_name, plain};
 use crate::syntax::{
-    CaptureKind, Count, DevicePolicy, Dynamic, DynamicKind, Family, Leaves, Param, Pattern, Position, Shape, Static,
+    CaptureKind, Count, DevicePolicy, Dynamic, DynamicKind, Family, Leaves, Param, Pattern, Position, Shape,
+    Static,
 };
 
 /// Everything that a family becomes.
 pub(super) fn expand(family: &Family) -> TokenStream {
     let (function, item) = (body(family), type_item(family));
     let (alias, scope, declared) = (alias(), scope(family), declared(family));
-    let (methods, call) = (methods(family), call_struct(family));
+    let (methods, call, defaults) = (methods(family), call_struct(family), defaults(family));
     let cfgs = &family.cfgs;
     code! {
         #function
@@ -27,8 +28,20 @@ pub(super) fn expand(family: &Family) -> TokenStream {
             #methods
             #scope
             #call
+            #(#defaults)*
         };
     }
+}
+
+/// The defaults of static arguments, which only R uses, have to be of their types all the same.
+fn defaults(family: &Family) -> Vec<TokenStream> {
+    let default = |fixed: &Static| {
+        let (ty, default) = (&fixed.ty, fixed.default.as_ref()?);
+        Some(
+            quote_spanned! {default.span().resolved_at(Span::mixed_site())=> const _: fn() -> #ty = || #default; },
+        )
+    };
+    family.statics().filter_map(|(_, fixed)| default(fixed)).collect()
 }
 
 /// The user's function with the captured names bound at its beginning.
@@ -95,9 +108,9 @@ fn declared(family: &Family) -> TokenStream {
     let capacity = options.capacity.as_ref().map(|capacity| {
         quote_spanned! {capacity.span()=>
             settings.capacity = {
-                const CAPACITY: usize = #capacity;
-                const { assert!(CAPACITY > 0, "a family's capacity is at least 1") };
-                CAPACITY
+                const __CAPACITY: usize = #capacity;
+                const { assert!(__CAPACITY > 0, "a family's capacity is at least 1") };
+                __CAPACITY
             };
         }
     });
@@ -148,7 +161,7 @@ fn respan_settings(tokens: TokenStream, settings: &TokenStream) -> TokenStream {
 
 fn scope(family: &Family) -> TokenStream {
     let data = local_scope(family).data();
-    code! { static SCOPE: __dispatch::Scope = #data; }
+    code! { static __SCOPE: __dispatch::Scope = #data; }
 }
 
 /// The arguments as local variables of a method.
@@ -249,7 +262,9 @@ fn parameters(family: &Family) -> (TokenStream, TokenStream) {
                 let mut #room = [0];
                 let #name = __dispatch::Dynamic::arg(&#name, &mut #room);
             },
-            Some(Count::Any) => code! { let #name: &[__dispatch::Array] = ::core::convert::AsRef::as_ref(&#name); },
+            Some(Count::Any) => {
+                code! { let #name: &[__dispatch::Array] = ::core::convert::AsRef::as_ref(&#name); }
+            }
             Some(Count::Exactly(_)) => code! { let #name: &[__dispatch::Array] = #name; },
             None => TokenStream::new(),
         }
@@ -270,7 +285,7 @@ fn bind(family: &Family, leaf: &str) -> TokenStream {
         }
     });
     let context = context(family);
-    code! { Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* #context) }
+    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* #context) }
 }
 
 fn context(family: &Family) -> TokenStream {
@@ -394,7 +409,7 @@ fn donated(scope: &Scope<'_>) -> TokenStream {
         .collect();
     match visits.is_empty() {
         true => code! { __dispatch::nothing_donated },
-        false => code! { |visit: &mut dyn ::core::ops::FnMut(&'static str, &__dispatch::Array)| { #(#visits)* } },
+        false => code! { |visit: &mut __dispatch::Visitor<'_>| { #(#visits)* } },
     }
 }
 
@@ -437,7 +452,9 @@ fn warm_method(family: &Family) -> TokenStream {
                     let #name = __dispatch::Arg::Abstract(&#aval);
                 }
             }
-            Some(Count::Any) => code! { let #name: &[__dispatch::Aval] = ::core::convert::AsRef::as_ref(&#name); },
+            Some(Count::Any) => {
+                code! { let #name: &[__dispatch::Aval] = ::core::convert::AsRef::as_ref(&#name); }
+            }
             Some(Count::Exactly(_)) => code! { let #name: &[__dispatch::Aval] = #name; },
             None => TokenStream::new(),
         }
@@ -484,17 +501,17 @@ fn call_struct(family: &Family) -> TokenStream {
     let (request, body) = (request_fn(family, &scope), body_fn(family, &scope));
     code! {
         /// A call whose arguments are what the signature allows.
-        struct Call<'a, L, C> {
+        struct __Call<'a, __L, __C> {
             __device: u32,
             #(#dtypes: __dispatch::DType,)*
             #(#sizes: #size_types,)*
             #(#names: #types,)*
-            __context: C,
-            __leaf: ::core::marker::PhantomData<&'a L>,
+            __context: __C,
+            __leaf: ::core::marker::PhantomData<&'a __L>,
         }
 
         #[allow(clippy::too_many_arguments, clippy::clone_on_copy)]
-        impl<'a, L: __dispatch::Leaf, C: __dispatch::StaticKey> Call<'a, L, C> {
+        impl<'a, __L: __dispatch::Leaf, __C: __dispatch::StaticKey> __Call<'a, __L, __C> {
             #bind
             #encode
             #describe
@@ -509,9 +526,9 @@ fn argument_types(family: &Family) -> Vec<TokenStream> {
     let argument = |param: &Param| match param {
         Param::Static(Static { ty, .. }) => code! { &'a #ty },
         Param::Dynamic(Dynamic { kind, .. }) => match kind {
-            DynamicKind::Tree(path) => code! { &'a #path<L> },
+            DynamicKind::Tree(path) => code! { &'a #path<__L> },
             DynamicKind::Leaves(Leaves { count: Count::One, .. }) => code! { __dispatch::Arg<'a> },
-            DynamicKind::Leaves(_) => code! { &'a [L] },
+            DynamicKind::Leaves(_) => code! { &'a [__L] },
         },
     };
     family.params.iter().map(argument).collect()
@@ -526,19 +543,20 @@ fn bind_fn(family: &Family) -> TokenStream {
     let (bindings, accept, fields) = (scope.bindings(), scope.accept(), scope.check_fields());
     let distinct = distinct(&scope);
     // Copies whose address is taken only here keep the arguments of the hit path in registers.
-    let copies = scope.fields.iter().filter(|(_, f)| f.leaves().is_some_and(|l| matches!(l.count, Count::One))).map(
-        |(_, field)| {
-            let name = &field.name;
-            code! { let #name = #name; }
-        },
-    );
+    let copies =
+        scope.fields.iter().filter(|(_, f)| f.leaves().is_some_and(|l| matches!(l.count, Count::One))).map(
+            |(_, field)| {
+                let name = &field.name;
+                code! { let #name = #name; }
+            },
+        );
     code! {
         /// Checks the arguments.
         #[inline(always)]
         fn bind(
             family: &__dispatch::Family,
             #(#names: #types,)*
-            context: C,
+            context: __C,
         ) -> __dispatch::Result<Self> {
             let place = &mut family.place();
             let mut ok = true;
@@ -547,10 +565,10 @@ fn bind_fn(family: &Family) -> TokenStream {
             #distinct
             if !ok {
                 #(#copies)*
-                return ::core::result::Result::Err(family.reject(&SCOPE, #fields));
+                return ::core::result::Result::Err(family.reject(&__SCOPE, #fields));
             }
             let device = family.device_of(place)?;
-            ::core::result::Result::Ok(Call {
+            ::core::result::Result::Ok(__Call {
                 __device: device,
                 #(#dtypes,)*
                 #(#sizes,)*
@@ -568,7 +586,7 @@ fn distinct(scope: &Scope<'_>) -> TokenStream {
     if scope.is_nested() {
         let some = scope.fields.iter().any(|(_, field)| donates(field));
         let trees = scope.fields.iter().filter_map(|(_, field)| match &field.kind {
-            DynamicKind::Tree(path) => Some(code! { || <#path<L> as __dispatch::InputTree>::DONATES }),
+            DynamicKind::Tree(path) => Some(code! { || <#path<__L> as __dispatch::InputTree>::DONATES }),
             DynamicKind::Leaves(_) => None,
         });
         let visit = scope.visit();
@@ -581,7 +599,10 @@ fn distinct(scope: &Scope<'_>) -> TokenStream {
         };
     }
     let pairs = scope.fields.iter().enumerate().flat_map(|(i, (_, a))| {
-        scope.fields[i + 1..].iter().filter(move |(_, b)| donates(a) || donates(b)).map(move |(_, b)| (*a, *b))
+        scope.fields[i + 1..]
+            .iter()
+            .filter(move |(_, b)| donates(a) || donates(b))
+            .map(move |(_, b)| (*a, *b))
     });
     let checks = pairs.map(|(a, b)| {
         let (a, b) = ((scope.access)(a), (scope.access)(b));
@@ -617,7 +638,8 @@ fn describe_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
         DevicePolicy::FirstInput => Some(code! { parts.push(family.part_device(self.__device)); }),
         DevicePolicy::Fixed => None,
     };
-    let dynamics = scope.describe(|name| code! { self.#name }, |name| code! { ::std::string::String::from(#name) });
+    let dynamics =
+        scope.describe(|name| code! { self.#name }, |name| code! { ::std::string::String::from(#name) });
     let statics = family.statics().map(|(_, fixed)| {
         let (name, text) = (&fixed.name, plain(&fixed.name));
         code! { parts.push(__dispatch::part_static(#text, self.#name)); }
@@ -643,7 +665,8 @@ fn describe_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
 }
 
 fn request_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
-    let leaves = scope.leaves(|name| code! { self.#name }, |name| code! { ::std::string::String::from(#name) });
+    let leaves =
+        scope.leaves(|name| code! { self.#name }, |name| code! { ::std::string::String::from(#name) });
     let context = match &family.options.context {
         Some(_) => code! {
             ::core::option::Option::Some(::std::boxed::Box::new(::core::clone::Clone::clone(&self.__context)) as _)
@@ -680,7 +703,7 @@ fn body_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
         /// The user's function on the abstract values.
         #[cold]
         #[allow(unused_variables)]
-        fn body(&self, cx: &__dispatch::CompileCx) -> impl __dispatch::BodyResult<Output = #output> + use<'a, L, C> {
+        fn body(&self, cx: &__dispatch::CompileCx) -> impl __dispatch::BodyResult<Output = #output> + use<'a, __L, __C> {
             #function(#cx #arguments)
         }
     }

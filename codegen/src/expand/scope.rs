@@ -8,8 +8,8 @@ use quote::quote_spanned;
 use syn::ext::IdentExt;
 
 use crate::syntax::{
-    Capture, CaptureKind, Class, Count, DTypes, Dim, Dynamic, DynamicKind, Group, Leading, Leaves, Pattern, Position,
-    Shape,
+    Capture, CaptureKind, Class, Count, DTypes, Dim, Dynamic, DynamicKind, Group, Leading, Leaves, Pattern,
+    Position, Shape,
 };
 
 /// Tokens whose local names are the expansion's own.
@@ -104,7 +104,10 @@ impl Scope<'_> {
 
     /// The position among the fields of an index of the model.
     fn position(&self, index: usize) -> usize {
-        self.fields.iter().position(|(i, _)| *i == index).expect("the model's references are to fields of its scope")
+        self.fields
+            .iter()
+            .position(|(i, _)| *i == index)
+            .expect("the model's references are to fields of its scope")
     }
 
     /// Statements that bind the dtype of each group and the captured sizes from the fields, sound or not.
@@ -153,9 +156,9 @@ impl Scope<'_> {
             }
         });
         let fields = self.fields.iter().map(|(index, field)| {
-            let access = (self.access)(field);
+            let (access, tree) = ((self.access)(field), tree_trait(field));
             match &field.kind {
-                DynamicKind::Tree(_) => code! { ok &= __dispatch::InputTree::accepts(#access, place); },
+                DynamicKind::Tree(_) => code! { ok &= #tree::accepts(#access, place); },
                 DynamicKind::Leaves(leaves) => {
                     let leaf = Ident::new("leaf", Span::mixed_site());
                     let checks = self.accept_leaf(*index, leaves, &leaf);
@@ -224,10 +227,12 @@ impl Scope<'_> {
     /// Statements that give the variable parts of the key to `sink`. `dtype` and `size` reach what
     /// [`Scope::bindings`] bound.
     pub fn encode(&self, bound: impl Fn(&Ident) -> TokenStream) -> TokenStream {
-        let dtypes = self.groups.iter().enumerate().filter(|(_, group)| group.dtypes.fixed().is_none()).map(|(i, _)| {
-            let name = bound(&dtype_name(i));
-            code! { sink.word(#name as u64); }
-        });
+        let dtypes = self.groups.iter().enumerate().filter(|(_, group)| group.dtypes.fixed().is_none()).map(
+            |(i, _)| {
+                let name = bound(&dtype_name(i));
+                code! { sink.word(#name as u64); }
+            },
+        );
         let sizes = self.captures.iter().map(|capture| {
             let name = bound(&capture_name(capture));
             match capture.kind {
@@ -236,9 +241,9 @@ impl Scope<'_> {
             }
         });
         let fields = self.fields.iter().map(|(_, field)| {
-            let access = (self.access)(field);
+            let (access, tree) = ((self.access)(field), tree_trait(field));
             match &field.kind {
-                DynamicKind::Tree(_) => code! { __dispatch::InputTree::encode(#access, sink); },
+                DynamicKind::Tree(_) => code! { #tree::encode(#access, sink); },
                 DynamicKind::Leaves(leaves) => {
                     let length = match leaves.count {
                         Count::Any => code! { sink.word(#access.len() as u64); },
@@ -282,10 +287,10 @@ impl Scope<'_> {
             }
         });
         let fields = self.fields.iter().map(|(_, field)| {
-            let access = (self.access)(field);
+            let (access, tree) = ((self.access)(field), tree_trait(field));
             let path = path(&plain(&field.name));
             match &field.kind {
-                DynamicKind::Tree(_) => code! { __dispatch::InputTree::describe(#access, &#path, parts); },
+                DynamicKind::Tree(_) => code! { #tree::describe(#access, &#path, parts); },
                 DynamicKind::Leaves(leaves) => {
                     let length = match leaves.count {
                         Count::Any => code! { parts.push(__dispatch::part_len(#path, #access.len())); },
@@ -316,10 +321,10 @@ impl Scope<'_> {
         path: impl Fn(&str) -> TokenStream,
     ) -> TokenStream {
         let fields = self.fields.iter().map(|(_, field)| {
-            let access = (self.access)(field);
+            let (access, tree) = ((self.access)(field), tree_trait(field));
             let path = path(&plain(&field.name));
             match &field.kind {
-                DynamicKind::Tree(_) => code! { __dispatch::InputTree::leaves(#access, &#path, leaves); },
+                DynamicKind::Tree(_) => code! { #tree::leaves(#access, &#path, leaves); },
                 DynamicKind::Leaves(Leaves { count, group, donate, .. }) => {
                     let dtype = bound(&dtype_name(*group));
                     match count {
@@ -342,9 +347,9 @@ impl Scope<'_> {
     /// The abstract value of each field, as the body or the struct of abstract values holds it.
     pub fn avals(&self, bound: impl Fn(&Ident) -> TokenStream) -> Vec<TokenStream> {
         let aval = |field: &Dynamic| {
-            let access = (self.access)(field);
+            let (access, tree) = ((self.access)(field), tree_trait(field));
             match &field.kind {
-                DynamicKind::Tree(_) => code! { __dispatch::InputTree::avals(#access) },
+                DynamicKind::Tree(_) => code! { #tree::avals(#access) },
                 DynamicKind::Leaves(Leaves { count, group, .. }) => {
                     let dtype = bound(&dtype_name(*group));
                     match count {
@@ -361,10 +366,10 @@ impl Scope<'_> {
     /// Statements that call `visit` with every leaf and whether it is donated, in order.
     pub fn visit(&self) -> TokenStream {
         let fields = self.fields.iter().map(|(_, field)| {
-            let access = (self.access)(field);
+            let (access, tree) = ((self.access)(field), tree_trait(field));
             match &field.kind {
                 DynamicKind::Tree(_) => {
-                    code! { __dispatch::InputTree::visit(#access, &mut |leaf, donated| visit(leaf, donated)); }
+                    code! { #tree::visit(#access, &mut |leaf, donated| visit(leaf, donated)); }
                 }
                 DynamicKind::Leaves(Leaves { count, donate, .. }) => match count {
                     Count::One => code! { visit(#access, #donate); },
@@ -392,8 +397,15 @@ impl Scope<'_> {
 
     /// Whether the number of arrays is not in the signature.
     pub fn is_nested(&self) -> bool {
-        self.fields.iter().any(|(_, field)| field.leaves().is_none_or(|leaves| !matches!(leaves.count, Count::One)))
+        self.fields
+            .iter()
+            .any(|(_, field)| field.leaves().is_none_or(|leaves| !matches!(leaves.count, Count::One)))
     }
+}
+
+/// The trait of a nested struct, at the span of its type: the compiler complains there if it is none.
+pub(super) fn tree_trait(field: &Dynamic) -> TokenStream {
+    quote_spanned! {field.span.resolved_at(Span::mixed_site())=> __dispatch::InputTree }
 }
 
 /// The dtypes that a group allows, as data.

@@ -24,7 +24,8 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
         },
     };
     let data = scope.data();
-    let (bindings, accept, visit, fields) = (scope.bindings(), scope.accept(), scope.visit(), scope.check_fields());
+    let (bindings, accept, visit, fields) =
+        (scope.bindings(), scope.accept(), scope.visit(), scope.check_fields());
     let encode = scope.encode(|name| code! { #name });
     let path = |name: &str| code! { __dispatch::field_path(path, #name) };
     let describe = scope.describe(|name| code! { #name }, path);
@@ -42,18 +43,18 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
             let donate = leaves.donate;
             code! { #donate }
         }
-        DynamicKind::Tree(path) => code! { <#path<L> as __dispatch::InputTree>::DONATES },
+        DynamicKind::Tree(path) => code! { <#path<__L> as __dispatch::InputTree>::DONATES },
     });
     code! {
         #(#cfgs)*
         const _: () = {
             #alias
-            static SCOPE: __dispatch::Scope = #data;
+            static __SCOPE: __dispatch::Scope = #data;
 
             #[automatically_derived]
             #[allow(unused_variables, unused_parens)]
-            impl<L: __dispatch::Leaf> __dispatch::InputTree for #ident<L> {
-                type Leaf = L;
+            impl<__L: __dispatch::Leaf> __dispatch::InputTree for #ident<__L> {
+                type Leaf = __L;
                 type Avals = #ident<__dispatch::Aval>;
                 const DONATES: bool = false #(|| #donates)*;
 
@@ -73,7 +74,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
                 }
 
                 #[inline]
-                fn visit<'a>(&'a self, visit: &mut dyn ::core::ops::FnMut(&'a L, bool)) {
+                fn visit<'a>(&'a self, visit: &mut dyn ::core::ops::FnMut(&'a __L, bool)) {
                     #visit
                 }
 
@@ -102,13 +103,13 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
 
             #[automatically_derived]
             #[allow(unused_parens)]
-            impl<L: __dispatch::Leaf> __dispatch::CheckTree for #ident<L> {
+            impl<__L: __dispatch::Leaf> __dispatch::CheckTree for #ident<__L> {
                 fn check<'a>(
                     &'a self,
                     path: &str,
                     checker: &mut __dispatch::Checker<'a>,
                 ) -> __dispatch::Result<()> {
-                    checker.scope(&SCOPE, #fields, path)
+                    checker.scope(&__SCOPE, #fields, path)
                 }
             }
         };

@@ -152,7 +152,7 @@ impl Family {
             return Ok(source);
         }
         match source {
-            Source::StableHlo(text) => mark_donors(&text, donated).map(Source::StableHlo),
+            Source::StableHlo(text) => engine::pjrt::mark_donors(&text, donated).map(Source::StableHlo),
             Source::Bytecode(_) => Err(Error::InvalidProgram {
                 reason: format!("family `{}` donates arguments, which needs StableHLO as text, not bytecode", self.name),
             }),
@@ -207,8 +207,4 @@ impl Family {
             }
         }
     }
-}
-
-fn mark_donors(_: &str, _: &[bool]) -> Result<String> {
-    unimplemented!("replaced by engine::pjrt::mark_donors")
 }
