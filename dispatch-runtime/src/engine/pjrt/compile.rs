@@ -79,7 +79,7 @@ pub(super) fn compile(
         Some(options) => load(shared, code, &[&*options.encoded, ours].concat())?,
     };
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
-    let about = describe::describe(&executable, source)?;
+    let about = describe::describe(&executable, source, options.is_some())?;
     Ok(PjrtExecutable::new(shared, loaded, device, about))
 }
 
