@@ -59,7 +59,7 @@ impl Executable {
     /// })?;
     ///
     /// let client = Client::host();
-    /// let executable = client.compile(total.source())?;
+    /// let executable = client.compile(&total)?;
     /// let x = client.array(&[1, 2, 3], [3])?;
     /// assert_eq!(executable.execute(&[&x])?[0].to_vec::<i32>()?, [6]);
     ///

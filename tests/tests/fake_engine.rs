@@ -35,7 +35,7 @@ fn panic_of<T>(call: impl FnOnce() -> T) -> String {
 #[test]
 fn everything_asked_for_is_counted_and_everything_alive_too() {
     let (client, state) = fake();
-    let executable = client.compile(&text("f32[2] -> f32[2], i32[]")).unwrap();
+    let executable = client.compile(text("f32[2] -> f32[2], i32[]")).unwrap();
     let x = upload(client);
     let results = executable.execute(&[&x]).unwrap();
     assert_eq!(results[0].to_vec::<f32>().unwrap(), [0.0, 0.0]);
@@ -59,7 +59,7 @@ fn closures_run_and_are_dropped_with_their_executable() {
         let _ = &captured;
         Ok(vec![HostArray::from_view(args[0])])
     });
-    let executable = client.compile(program.unwrap().source()).unwrap();
+    let executable = client.compile(program.unwrap()).unwrap();
     let x = upload(client);
     assert_eq!(executable.execute(&[&x]).unwrap()[0].to_vec::<f32>().unwrap(), [1.0, 2.0]);
     assert_eq!(Arc::strong_count(&alive), 2);
@@ -105,7 +105,7 @@ fn a_gate_holds_compiles_and_a_delay_stretches_them() {
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                client.compile(&text("-> f32[]")).unwrap();
+                client.compile(text("-> f32[]")).unwrap();
                 done.store(true, Ordering::SeqCst);
             });
         }
@@ -117,7 +117,7 @@ fn a_gate_holds_compiles_and_a_delay_stretches_them() {
 
     state.delay(Op::Compile, 1, Duration::from_millis(30));
     let start = Instant::now();
-    client.compile(&text("-> f32[]")).unwrap();
+    client.compile(text("-> f32[]")).unwrap();
     assert!(start.elapsed() >= Duration::from_millis(30));
 }
 
@@ -135,7 +135,7 @@ fn a_donated_argument_is_given_to_a_result_of_its_kind_only() {
 }
 
 fn donating(client: Client) -> Executable {
-    client.compile(&text("f32[2] donated, f32[2] -> f32[2]")).unwrap()
+    client.compile(text("f32[2] donated, f32[2] -> f32[2]")).unwrap()
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_donated_array_passed_twice_is_refused_and_nothing_is_lost() {
     );
     assert_eq!((state.executes(), x.to_vec::<f32>().unwrap()), (0, vec![1.0, 2.0]));
 
-    let both = client.compile(&text("f32[2] donated, f32[2] donated -> f32[2], f32[2]")).unwrap();
+    let both = client.compile(text("f32[2] donated, f32[2] donated -> f32[2], f32[2]")).unwrap();
     assert_eq!(both.execute(&[&x, &x]).unwrap_err().code(), "donated");
     assert!(!x.is_donated());
 }
@@ -173,7 +173,7 @@ fn a_donated_array_passed_twice_is_refused_and_nothing_is_lost() {
 #[test]
 fn of_two_threads_that_donate_one_array_one_gets_it() {
     let (client, state) = fake();
-    let executable = client.compile(&text("f32[2] donated, f32[2] donated -> f32[2], f32[2]")).unwrap();
+    let executable = client.compile(text("f32[2] donated, f32[2] donated -> f32[2], f32[2]")).unwrap();
     for _ in 0..200 {
         let (shared, mine, yours) = (upload(client), upload(client), upload(client));
         let won = std::thread::scope(|scope| {
@@ -302,7 +302,7 @@ fn an_executable_destroyed_while_it_runs_is_a_fault() {
 #[test]
 fn memory_stays_flat_however_many_buffers_came_and_went() {
     let (client, state) = fake();
-    let executable = client.compile(&text("f32[2] -> f32[2]")).unwrap();
+    let executable = client.compile(text("f32[2] -> f32[2]")).unwrap();
     let mut x = upload(client);
     for _ in 0..10_000 {
         x = executable.execute(&[&x]).unwrap().remove(0);
@@ -313,7 +313,7 @@ fn memory_stays_flat_however_many_buffers_came_and_went() {
 #[test]
 fn the_noop_engine_gives_what_programs_declare() {
     let client = NoopEngine::client(1);
-    let executable = client.compile(&text("f32[2] -> f32[2], f64[]")).unwrap();
+    let executable = client.compile(text("f32[2] -> f32[2], f64[]")).unwrap();
     let results = executable.execute(&[&upload(client)]).unwrap();
     assert_eq!((results.len(), results[0].to_vec::<f32>().unwrap()), (2, vec![0.0, 0.0]));
     assert_eq!(results[1].aval().to_string(), "tensor<f64>");

@@ -16,7 +16,7 @@ fn compile(
     outputs: impl Into<Vec<Aval>>,
     run: impl Fn(&[HostView<'_>]) -> Result<Vec<HostArray>> + Send + Sync + 'static,
 ) -> Executable {
-    client.compile(Program::<Array>::host(inputs, outputs, run).unwrap().source()).unwrap()
+    client.compile(Program::<Array>::host(inputs, outputs, run).unwrap()).unwrap()
 }
 
 /// `a + b` of two f32[2].

@@ -164,6 +164,9 @@ struct Record {
     running: AtomicUsize,
 }
 
+/// Every record that was made, so that leak checkers see why it is kept.
+static RECORDS: Mutex<Vec<&'static Record>> = Mutex::new(Vec::new());
+
 /// A compiled program: a value without size whose address is that of its [`Record`].
 ///
 /// So a pointer to an executable stays a pointer to its record after the box is gone, and a stale one is reported
@@ -192,7 +195,9 @@ impl FakeExecutable {
             state,
         };
         record.state.executable_made();
-        let record: *mut Record = Box::leak(Box::new(record));
+        let record: &'static Record = Box::leak(Box::new(record));
+        lock(&RECORDS).push(record);
+        let record = ptr::from_ref(record).cast_mut();
         record.expose_provenance();
         // SAFETY: for a type without size any aligned pointer that is not null makes a box, and nothing is freed
         // when it is dropped.

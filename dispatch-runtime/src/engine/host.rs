@@ -29,7 +29,7 @@ impl Client {
     /// })?;
     ///
     /// let client = Client::host();
-    /// let executable = client.compile(double.source())?;
+    /// let executable = client.compile(&double)?;
     /// let x = client.array(&[1f32, 2.5], [2])?;
     /// assert_eq!(executable.execute(&[&x])?[0].to_vec::<f32>()?, [2.0, 5.0]);
     /// # Ok::<(), dispatch_runtime::Error>(())
