@@ -100,6 +100,19 @@ impl<A: Struct> Roomy<A> {
     }
 }
 
+impl<A: Struct> Roomy<A> {
+    /// A struct that is filled in already, with the size that it states, from [`Plugin::size_of`]. For the hot path: the
+    /// room is only cleared for a plugin that is told of it.
+    #[inline(always)]
+    pub fn filled(args: A, size: usize) -> Roomy<A> {
+        let mut roomy = Roomy { args, reserve: MaybeUninit::uninit() };
+        if size > size_of::<A>() {
+            roomy.reserve = MaybeUninit::zeroed();
+        }
+        roomy
+    }
+}
+
 /// The argument struct of a function.
 pub(super) fn prepare<A: Struct>(plugin: &Plugin, _for: Function<A>) -> Roomy<A> {
     Roomy::new(plugin)
@@ -131,7 +144,6 @@ impl Plugin {
     ///
     /// Plugins reject a struct smaller than their own and take a larger one. Versions up to 0.54 get the sizes of 0.54,
     /// later ones those of the header; one newer than all that we know gets the room behind them as well.
-    #[inline(always)]
     pub(super) fn size_of<A: Struct>(&self) -> usize {
         if self.minor <= OLDEST_MINOR {
             A::OLDEST_SIZE

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::path::Path;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 
 use super::abi::*;
 use super::call::{Plugin, Roomy, buffer_type, call, destroy_event, function, slice, string};
@@ -36,10 +36,36 @@ pub(super) struct Shared {
 /// The functions of the hot path, looked up once.
 #[derive(Clone, Copy)]
 pub(super) struct HotFunctions {
-    pub execute: Function<PJRT_LoadedExecutable_Execute_Args>,
-    pub upload: Function<PJRT_Client_BufferFromHostBuffer_Args>,
-    pub destroy_buffer: Function<PJRT_Buffer_Destroy_Args>,
-    pub destroy_event: Function<PJRT_Event_Destroy_Args>,
+    pub execute: Hot<PJRT_LoadedExecutable_Execute_Args>,
+    pub upload: Hot<PJRT_Client_BufferFromHostBuffer_Args>,
+    pub destroy_buffer: Hot<PJRT_Buffer_Destroy_Args>,
+    pub destroy_event: Hot<PJRT_Event_Destroy_Args>,
+}
+
+/// A function with the size that its argument struct states to this plugin.
+#[derive(Clone, Copy)]
+pub(super) struct Hot<A> {
+    pub function: Function<A>,
+    pub size: usize,
+}
+
+impl<A: Struct> Hot<A> {
+    fn new(plugin: &Plugin, function: Function<A>) -> Hot<A> {
+        Hot { function, size: plugin.size_of::<A>() }
+    }
+
+    /// Calls the function; the result is its error or null.
+    ///
+    /// # Safety
+    ///
+    /// What the pointers in `args` point to is what the function expects.
+    #[inline(always)]
+    pub unsafe fn call(&self, args: A) -> (A, *mut PJRT_Error) {
+        let mut args = Roomy::filled(args, self.size);
+        // SAFETY: by the caller's promise; the struct has the room that it states.
+        let error = unsafe { (self.function)(&raw mut args.args) };
+        (args.args, error)
+    }
 }
 
 // SAFETY: PJRT clients, devices and executables take calls from any thread; the rest does not change.
@@ -60,23 +86,29 @@ impl Shared {
         (dtype, shape): (DType, &[i64]),
         device: NonNull<PJRT_Device>,
     ) -> Result<RawBuffer> {
-        let mut args: Roomy<PJRT_Client_BufferFromHostBuffer_Args> = Roomy::new(self.plugin);
-        args.args.client = self.client.as_ptr();
-        args.args.data = data.cast();
-        args.args.r#type = buffer_type(dtype);
-        args.args.dims = shape.as_ptr();
-        args.args.num_dims = shape.len();
-        args.args.host_buffer_semantics = IMMUTABLE_ONLY_DURING_CALL;
-        args.args.device = device.as_ptr();
+        let args = PJRT_Client_BufferFromHostBuffer_Args {
+            struct_size: self.hot.upload.size,
+            client: self.client.as_ptr(),
+            data: data.cast(),
+            r#type: buffer_type(dtype),
+            dims: shape.as_ptr(),
+            num_dims: shape.len(),
+            host_buffer_semantics: IMMUTABLE_ONLY_DURING_CALL,
+            device: device.as_ptr(),
+            ..PJRT_Client_BufferFromHostBuffer_Args::zeroed()
+        };
         // SAFETY: data and shape live during the call, after which the plugin no longer reads them.
-        let error = unsafe { (self.hot.upload)(&raw mut args.args) };
+        let (args, error) = unsafe { self.hot.upload.call(args) };
         self.plugin.check("PJRT_Client_BufferFromHostBuffer", error)?;
         // The data was copied during the call, so the event that says so has nothing more to tell.
         if !args.done_with_host_buffer.is_null() {
-            let mut event: Roomy<PJRT_Event_Destroy_Args> = Roomy::new(self.plugin);
-            event.args.event = args.done_with_host_buffer;
+            let args = PJRT_Event_Destroy_Args {
+                struct_size: self.hot.destroy_event.size,
+                extension_start: null_mut(),
+                event: args.done_with_host_buffer,
+            };
             // SAFETY: the event is ours and not used again. A failure leaves nothing to do but to end its error.
-            let error = unsafe { (self.hot.destroy_event)(&raw mut event.args) };
+            let (_, error) = unsafe { self.hot.destroy_event.call(args) };
             let _ = self.plugin.check("PJRT_Event_Destroy", error);
         }
         given(self.plugin, args.buffer, "PJRT_Client_BufferFromHostBuffer")
@@ -89,10 +121,13 @@ impl Shared {
     /// The caller owns the buffer, which is alive, and gives it up.
     #[inline]
     pub unsafe fn destroy(&self, buffer: RawBuffer) {
-        let mut args: Roomy<PJRT_Buffer_Destroy_Args> = Roomy::new(self.plugin);
-        args.args.buffer = buffer.0.as_ptr().cast();
+        let args = PJRT_Buffer_Destroy_Args {
+            struct_size: self.hot.destroy_buffer.size,
+            extension_start: null_mut(),
+            buffer: buffer.0.as_ptr().cast(),
+        };
         // SAFETY: the caller gives the buffer up. There is nobody to tell about a failure.
-        let error = unsafe { (self.hot.destroy_buffer)(&raw mut args.args) };
+        let (_, error) = unsafe { self.hot.destroy_buffer.call(args) };
         let _ = self.plugin.check("PJRT_Buffer_Destroy", error);
     }
 }
@@ -112,10 +147,10 @@ impl PjrtEngine {
     pub(super) fn new(path: &Path, options: &ClientOptions) -> Result<PjrtEngine> {
         let plugin = plugin::load(path)?;
         let hot = HotFunctions {
-            execute: function!(plugin, PJRT_LoadedExecutable_Execute)?,
-            upload: function!(plugin, PJRT_Client_BufferFromHostBuffer)?,
-            destroy_buffer: function!(plugin, PJRT_Buffer_Destroy)?,
-            destroy_event: function!(plugin, PJRT_Event_Destroy)?,
+            execute: Hot::new(plugin, function!(plugin, PJRT_LoadedExecutable_Execute)?),
+            upload: Hot::new(plugin, function!(plugin, PJRT_Client_BufferFromHostBuffer)?),
+            destroy_buffer: Hot::new(plugin, function!(plugin, PJRT_Buffer_Destroy)?),
+            destroy_event: Hot::new(plugin, function!(plugin, PJRT_Event_Destroy)?),
         };
         let values = options.named_values(size_of::<PJRT_NamedValue>());
         // SAFETY: the option values borrow from `options` and live during the call; no callbacks are given.

@@ -5,18 +5,21 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 use super::abi::*;
-use super::call::{Roomy, call};
-use super::engine::Shared;
+use super::call::call;
+use super::engine::{Hot, Shared};
 use super::{describe, layout, read};
 use crate::engine::{Executable, RawBuffer};
 use crate::{Aval, Result};
 
-/// A program compiled by a plugin for one device.
+/// A program compiled by a plugin for one device. All that a run reads stands in its first 64 bytes.
+#[repr(C, align(64))]
 pub struct PjrtExecutable {
-    /// Of `loaded`, here so that a run needs one load less.
+    execute: Hot<PJRT_LoadedExecutable_Execute_Args>,
+    /// Of `loaded`.
     ptr: NonNull<PJRT_LoadedExecutable>,
-    shared: &'static Shared,
+    options: *mut PJRT_ExecuteOptions,
     device: NonNull<PJRT_Device>,
+    shared: &'static Shared,
     /// Whether some result may not be row-major.
     relayout: bool,
     inputs: Vec<Aval>,
@@ -89,9 +92,11 @@ impl PjrtExecutable {
         let describe::Description { inputs, outputs, aliased, relayout, size_bytes } = about;
         let device = shared.handles[device];
         PjrtExecutable {
+            execute: shared.hot.execute,
             ptr: loaded.ptr,
-            shared,
+            options: shared.execute_options.get().cast(),
             device,
+            shared,
             relayout,
             inputs,
             outputs,
@@ -187,18 +192,21 @@ unsafe impl Executable for PjrtExecutable {
         // A `RawBuffer` is a `PJRT_Buffer*`, and an optional one is a nullable pointer.
         let arguments: *const *mut PJRT_Buffer = args.as_ptr().cast();
         let results: *mut *mut PJRT_Buffer = outs.as_mut_ptr().cast();
-        let mut call: Roomy<PJRT_LoadedExecutable_Execute_Args> = Roomy::new(self.shared.plugin);
-        call.args.executable = self.ptr.as_ptr();
-        call.args.options = self.shared.execute_options.get().cast();
-        call.args.argument_lists = &raw const arguments;
-        call.args.num_devices = 1;
-        call.args.num_args = args.len();
-        call.args.output_lists = &raw const results;
-        call.args.device_complete_events = null_mut();
-        call.args.execute_device = self.device.as_ptr();
+        let call = PJRT_LoadedExecutable_Execute_Args {
+            struct_size: self.execute.size,
+            extension_start: null_mut(),
+            executable: self.ptr.as_ptr(),
+            options: self.options,
+            argument_lists: &raw const arguments,
+            num_devices: 1,
+            num_args: args.len(),
+            output_lists: &raw const results,
+            device_complete_events: null_mut(),
+            execute_device: self.device.as_ptr(),
+        };
         // SAFETY: arguments, results and executable are as the caller promises, and PJRT writes as many results as
         // `outs` has. It writes none when it returns an error.
-        let error = unsafe { (self.shared.hot.execute)(&raw mut call.args) };
+        let (_, error) = unsafe { self.execute.call(call) };
         self.shared.plugin.check("PJRT_LoadedExecutable_Execute", error)?;
         if self.relayout {
             // SAFETY: the results are those of this run.
