@@ -33,7 +33,8 @@ fn expand_item(item: Item) -> TokenStream {
 }
 
 fn derives(attributes: &[Attribute], item: TokenStream) -> TokenStream {
-    let derive = attributes.iter().find(|a| a.path().is_ident("derive")).expect("a type of a fixture derives");
+    let derive =
+        attributes.iter().find(|a| a.path().is_ident("derive")).expect("a type of a fixture derives");
     let mut expanded = TokenStream::new();
     derive
         .parse_nested_meta(|meta| {
@@ -74,7 +75,10 @@ fn declarations_expand_as_blessed() {
             wrong.push(fixture.file_name().unwrap().to_string_lossy().into_owned());
         }
     }
-    assert!(wrong.is_empty(), "these fixtures expand to something else now: {wrong:?}; see the top of this file");
+    assert!(
+        wrong.is_empty(),
+        "these fixtures expand to something else now: {wrong:?}; see the top of this file"
+    );
 }
 
 #[test]

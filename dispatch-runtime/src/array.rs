@@ -263,12 +263,7 @@ impl Array {
         !self.handle().donated.swap(true, Ordering::AcqRel)
     }
 
-    /// Takes a donation back: the call failed before it used the buffer.
-    pub(crate) fn undonate(&self) {
-        self.handle().donated.store(false, Ordering::Release);
-    }
-
-    /// Undoes [`Array::donate`] by the call that did it, which then did not reach the engine.
+    /// Undoes [`Array::donate`] by the call that did it, which then failed.
     pub(crate) fn take_back(&self) {
         self.handle().donated.store(false, Ordering::Release);
     }

@@ -142,6 +142,12 @@ pub trait StaticKey: Clone + Send + Sync + 'static {
     /// Gives the value to the sink: injective and prefix-free, see the [module documentation](self).
     fn encode(&self, sink: &mut Sink<'_>);
 
+    /// A copy for the body of a family. Provided, so that the errors of a type that is no static argument all say so.
+    #[doc(hidden)]
+    fn to_static(&self) -> Self {
+        self.clone()
+    }
+
     /// Writes the value as a person would, for `explain`.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }

@@ -6,8 +6,8 @@
 pub use crate::cache::{Part, Stats};
 pub use crate::family::{
     Arg, BodyResult, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Family, FamilyBuilder,
-    GroupDType, Leaf, Placed, Ready, Request, Settings, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
-    nothing_donated, same_array, visit_donated, Visitor,
+    GroupDType, Leaf, Placed, Ready, Request, Settings, Visitor, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
+    nothing_donated, same_array,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::signature::{
@@ -27,11 +27,6 @@ pub fn declared<F: DeclaredFamily>(client: &Client) -> F {
         // The declaration was checked when it was compiled: what is left is a policy or device given by an expression.
         Err(error) => panic!("{error}"),
     }
-}
-
-/// A copy of a static argument for the body.
-pub fn clone_static<T: StaticKey>(value: &T) -> T {
-    value.clone()
 }
 
 /// The abstract value of an argument at the dtype of its group.
@@ -90,9 +85,15 @@ pub fn part_len(path: String, len: usize) -> Part {
     part(format!("length of `{path}`"), len)
 }
 
-/// A static argument, or the context.
-pub fn part_static(name: &str, value: &impl StaticKey) -> Part {
-    part(format!("`{name}`"), Described(value))
+/// A static argument, or the context, which `describe` writes.
+pub fn part_static(name: &str, describe: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result) -> Part {
+    struct By<F>(F);
+    impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for By<F> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0(f)
+        }
+    }
+    part(format!("`{name}`"), By(describe))
 }
 
 /// Writes a struct or variant as Rust would; fields without names have an empty one.

@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::engine::RawBuffer;
 use crate::family::{Compiled, Leaf};
 use crate::key::Sink;
-use crate::signature::CheckTree;
+use crate::signature::{CheckTree, Field};
 
 /// The structure of a program's results: [`Array`], `()`, tuples and arrays of structures, and structs that derive
 /// [`OutputTree`](macro@crate::OutputTree).
@@ -163,6 +163,15 @@ pub trait InputTree: CheckTree {
     /// The abstract values.
     #[doc(hidden)]
     fn avals(&self) -> Self::Avals;
+
+    /// The struct for the reference check.
+    #[doc(hidden)]
+    fn field(&self) -> Field<'_>
+    where
+        Self: Sized,
+    {
+        Field::Tree(self)
+    }
 
     /// Appends every array: its path, its abstract value, and whether it is donated.
     #[doc(hidden)]

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::paths::alias;
-use super::scope::{Scope, code, dtype_name, plain};
+use super::scope::{Scope, code, dtype_name, plain, tree_donates};
 use crate::syntax::{Count, DynamicKind, InputTree, OutputKind, OutputTree};
 
 pub(super) fn input(tree: &InputTree) -> TokenStream {
@@ -43,7 +43,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
             let donate = leaves.donate;
             code! { #donate }
         }
-        DynamicKind::Tree(path) => code! { <#path<__L> as __dispatch::InputTree>::DONATES },
+        DynamicKind::Tree(_) => tree_donates(field),
     });
     code! {
         #(#cfgs)*

@@ -9,7 +9,6 @@ use crate::client::{Client, Device};
 use crate::engine;
 use crate::key::Sink;
 use crate::program::{Program, Source};
-use crate::tree::OutputTree;
 use crate::{Aval, Error, Result};
 
 /// What the body of a family may ask about the compile it is called for.
@@ -45,13 +44,13 @@ impl CompileCx {
 )]
 pub trait BodyResult {
     /// The structure of the program's results.
-    type Output: OutputTree;
+    type Output;
 
     /// The program, or the error of family `family`.
     fn into_program(self, family: &'static str) -> Result<Program<Self::Output>>;
 }
 
-impl<O: OutputTree, E: Into<Box<dyn std::error::Error + Send + Sync>>> BodyResult for Result<Program<O>, E> {
+impl<O, E: Into<Box<dyn std::error::Error + Send + Sync>>> BodyResult for Result<Program<O>, E> {
     type Output = O;
 
     fn into_program(self, family: &'static str) -> Result<Program<O>> {
@@ -108,6 +107,8 @@ pub struct Request {
     pub context: Option<Box<dyn Any>>,
     /// Each array of the call: its path, what it is, and whether it is donated.
     pub leaves: Vec<(String, Aval, bool)>,
+    /// The number of results.
+    pub results: usize,
 }
 
 impl Family {
@@ -122,25 +123,26 @@ impl Family {
         body: impl FnOnce(&CompileCx) -> R,
     ) -> Result<Pin<'_, Compiled>> {
         self.cache.get_or_build(key, describe, || {
-            let Request { device, context, leaves } = request();
+            let Request { device, context, leaves, results } = request();
             let cx = CompileCx { device: self.client.device_at(device), context };
             let program = body(&cx).into_program(self.name)?;
-            self.compile_program(program, cx.device, &leaves)
+            self.compile_program(program, cx.device, &leaves, results)
         })
     }
 
-    fn compile_program<O: OutputTree>(
+    fn compile_program<O>(
         &self,
         program: Program<O>,
         device: Device,
         leaves: &[(String, Aval, bool)],
+        results: usize,
     ) -> Result<Compiled> {
         let Program { source, claimed, .. } = program;
         let donated: Vec<bool> = leaves.iter().map(|(_, _, donated)| *donated).collect();
         let source = self.mark_donors(source, &donated)?;
         let executable = self.client.engine().compile(&source, device.index() as usize)?;
         self.check_inputs(executable.inputs(), leaves)?;
-        self.check_outputs::<O>(executable.outputs(), claimed.as_deref())?;
+        self.check_outputs(executable.outputs(), results, claimed.as_deref())?;
         if !matches!(source, Source::Host { .. }) {
             self.report_donations(&*executable, leaves);
         }
@@ -176,10 +178,10 @@ impl Family {
         }
     }
 
-    fn check_outputs<O: OutputTree>(&self, outputs: &[Aval], claimed: Option<&[Aval]>) -> Result<()> {
-        if outputs.len() != O::LEAVES {
+    fn check_outputs(&self, outputs: &[Aval], results: usize, claimed: Option<&[Aval]>) -> Result<()> {
+        if outputs.len() != results {
             return Err(self.wrong_program(
-                format!("must give {} results, as its type says", O::LEAVES),
+                format!("must give {results} results, as its type says"),
                 format!("it gives {}", outputs.len()),
             ));
         }

@@ -18,7 +18,7 @@ pub use explain::{Difference, Explanation};
 pub use place::{
     GroupDType, Placed, Ready, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, same_array,
 };
-pub use run::{Buffers, Visitor, nothing_donated, visit_donated};
+pub use run::{Buffers, Visitor, nothing_donated};
 
 use crate::cache::{Cache, Part, Pin, Stats};
 use crate::client::{Client, Device};

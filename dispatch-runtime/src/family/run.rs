@@ -6,21 +6,22 @@ use super::{Compiled, Family, Placed};
 use crate::array::Array;
 use crate::cache::Pin;
 use crate::engine::RawBuffer;
-use crate::tree::{InputTree, OutputTree, Outputs};
+use crate::tree::Outputs;
 use crate::{Error, Result};
 
 impl Family {
     /// Runs an entry on the buffers of a checked call and gives the results their structure.
     ///
-    /// `outs` has room for the results of `O`; `donated` visits the arrays given to the program, with the names of
-    /// their arguments.
+    /// `outs` has room for the results, `take` gives them their structure; `donated` visits the arrays given to the
+    /// program, with the names of their arguments.
     #[inline(always)]
-    pub fn run<O: OutputTree>(
+    pub fn run<O>(
         &self,
         entry: Pin<'_, Compiled>,
         args: &[RawBuffer],
         outs: &mut [Option<RawBuffer>],
         donated: impl Fn(&mut Visitor<'_>),
+        take: impl FnOnce(&mut Outputs<'_>) -> O,
     ) -> Result<O> {
         let mut given = 0;
         let mut late = None;
@@ -43,7 +44,7 @@ impl Family {
         }
         // SAFETY: these are the results of the run just ended.
         let mut outputs = unsafe { Outputs::new(&entry, self.client(), outs) };
-        Ok(O::take(&mut outputs))
+        Ok(take(&mut outputs))
     }
 }
 
@@ -53,18 +54,6 @@ pub type Visitor<'a> = dyn FnMut(&'static str, &Array) + 'a;
 /// Visits the donated arrays of a call that donates none.
 #[inline(always)]
 pub fn nothing_donated(_: &mut Visitor<'_>) {}
-
-/// Visits the donated arrays of a struct.
-#[inline]
-pub fn visit_donated<T: InputTree<Leaf = Array>>(tree: &T, visit: &mut dyn FnMut(&Array)) {
-    if T::DONATES {
-        tree.visit(&mut |array, donated| {
-            if donated {
-                visit(array);
-            }
-        });
-    }
-}
 
 #[cold]
 fn raced(name: &str) -> Error {
@@ -80,7 +69,7 @@ fn take_back(donated: impl Fn(&mut Visitor<'_>), given: usize) {
     let mut i = 0;
     donated(&mut |_, array| {
         if i < given {
-            array.undonate();
+            array.take_back();
         }
         i += 1;
     });
@@ -127,16 +116,16 @@ impl<'a> Buffers<'a> {
         arrays.iter().try_for_each(|array| self.push(array, family, device))
     }
 
-    /// Appends the buffers of a struct.
+    /// Appends the buffers of a struct, which `visit` walks through.
     #[inline]
-    pub fn push_tree<T: InputTree<Leaf = Array>>(
+    pub fn push_tree(
         &mut self,
-        tree: &'a T,
+        visit: impl FnOnce(&mut dyn FnMut(&'a Array, bool)),
         family: &Family,
         device: u32,
     ) -> Result<()> {
         let mut result = Ok(());
-        tree.visit(&mut |array, _| {
+        visit(&mut |array, _| {
             if result.is_ok() {
                 result = self.push(array, family, device);
             }

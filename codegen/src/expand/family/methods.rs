@@ -1,0 +1,292 @@
+//! The methods of a family's type.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use super::super::scope::{Scope, code, dtype_name, plain};
+use super::call::{donated_name, visit_name};
+use super::{local_scope, output};
+use crate::syntax::{Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
+
+/// The methods of the family.
+pub(super) fn methods(family: &Family) -> TokenStream {
+    let type_name = &family.type_name;
+    let (call, warm, explain) = (call_method(family), warm_method(family), explain_method(family));
+    code! {
+        impl #type_name {
+            /// Makes the family with an empty cache.
+            pub fn new(client: &__dispatch::Client) -> Self {
+                __dispatch::declared(client)
+            }
+
+            /// Makes the family with another capacity, eviction policy or device than its declaration says.
+            pub fn builder(client: &__dispatch::Client) -> __dispatch::FamilyBuilder<Self> {
+                __dispatch::FamilyBuilder::new(client)
+            }
+
+            #call
+            #warm
+            #explain
+
+            /// Hits, misses, compiles, evictions, and what is in the cache.
+            pub fn stats(&self) -> __dispatch::Stats {
+                self.0.stats()
+            }
+
+            /// Forgets every compiled program; calls that are running end as usual.
+            pub fn clear(&self) {
+                self.0.clear();
+            }
+        }
+    }
+}
+
+/// The parameters of `call` and `explain`, and the statements that borrow them.
+fn parameters(family: &Family) -> (TokenStream, TokenStream) {
+    let parameter = |param: &Param| match param {
+        Param::Static(Static { name, ty, .. }) => quote!(#name: #ty),
+        Param::Dynamic(Dynamic { name, kind, .. }) => match kind {
+            DynamicKind::Tree(path) => code! { #name: &#path<__dispatch::Array> },
+            DynamicKind::Leaves(leaves) => match &leaves.count {
+                Count::One => code! { #name: impl __dispatch::Dynamic },
+                Count::Any => code! { #name: impl ::core::convert::AsRef<[__dispatch::Array]> },
+                Count::Exactly(n) => code! { #name: &[__dispatch::Array; #n] },
+            },
+        },
+    };
+    let borrow = |dynamic: &Dynamic| {
+        let name = &dynamic.name;
+        let room = Ident::new(&format!("room_{}", plain(name)), Span::mixed_site());
+        match dynamic.leaves().map(|leaves| &leaves.count) {
+            Some(Count::One) => code! {
+                let mut #room = [0];
+                let #name = __dispatch::Dynamic::arg(&#name, &mut #room);
+            },
+            Some(Count::Any) => {
+                code! { let #name: &[__dispatch::Array] = ::core::convert::AsRef::as_ref(&#name); }
+            }
+            Some(Count::Exactly(_)) => code! { let #name: &[__dispatch::Array] = #name; },
+            None => TokenStream::new(),
+        }
+    };
+    let parameters = family.params.iter().map(parameter);
+    let borrows = family.dynamics().map(|(_, dynamic)| borrow(dynamic));
+    (code! { #(#parameters),* }, code! { #(#borrows)* })
+}
+
+/// `Call::bind(…)` with every argument; `leaf` is what lists and structs hold.
+fn bind(family: &Family, leaf: &str) -> TokenStream {
+    let leaf = Ident::new(leaf, Span::mixed_site());
+    let arguments = family.params.iter().map(|param| {
+        let name = param.name();
+        match param {
+            Param::Dynamic(_) => quote!(#name),
+            Param::Static(_) => code! { &#name },
+        }
+    });
+    let context = context(family);
+    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* #context) }
+}
+
+fn context(family: &Family) -> TokenStream {
+    match &family.options.context {
+        Some(path) => quote_spanned! {path.span().resolved_at(Span::mixed_site())=> #path() },
+        None => code! { () },
+    }
+}
+
+/// Finds the entry or compiles it.
+fn entry() -> TokenStream {
+    code! {
+        match self.0.find(|sink| call.encode(sink)) {
+            ::core::option::Option::Some(entry) => entry,
+            ::core::option::Option::None => self.0.compile(
+                |sink| call.encode(sink),
+                || call.describe(&self.0),
+                || call.request(),
+                |cx| call.body(cx),
+            )?,
+        }
+    }
+}
+
+fn call_method(family: &Family) -> TokenStream {
+    let (parameters, borrows) = parameters(family);
+    let (bind, entry, output) = (bind(family, "Array"), entry(), output(family));
+    let scope = local_scope(family);
+    let leaves = |field: &Dynamic| match &field.kind {
+        DynamicKind::Leaves(Leaves { count: Count::One, group, donate, .. }) => Some((*group, *donate)),
+        _ => None,
+    };
+    // Host values are converted before the cache is asked: a call that is refused compiles nothing.
+    let ready = scope.fields.iter().filter_map(|(_, field)| {
+        let (group, _) = leaves(field)?;
+        let (name, text, dtype) = (&field.name, plain(&field.name), dtype_name(group));
+        Some(code! { let #name = __dispatch::Ready::new(#name, call.#dtype, #text)?; })
+    });
+    let place = scope.fields.iter().filter_map(|(_, field)| {
+        leaves(field)?;
+        let name = &field.name;
+        let placed = placed(field);
+        Some(code! { let #placed = #name.place(&self.0, device)?; })
+    });
+    let buffers = if scope.is_nested() { nested_buffers(&scope) } else { flat_buffers(&scope) };
+    let donated = donated(&scope);
+    let docs = call_docs(family);
+    code! {
+        #docs
+        #[inline]
+        #[allow(clippy::too_many_arguments)]
+        pub fn call(&self, #parameters) -> __dispatch::Result<#output> {
+            #borrows
+            let call = #bind?;
+            #(#ready)*
+            let entry = #entry;
+            let device = entry.device();
+            #(#place)*
+            #buffers
+            let mut outs = [::core::option::Option::None; <#output as __dispatch::OutputTree>::LEAVES];
+            self.0.run(entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))
+        }
+    }
+}
+
+/// The name of the variable that holds an argument's buffer.
+fn placed(field: &Dynamic) -> Ident {
+    Ident::new(&format!("placed_{}", plain(&field.name)), Span::mixed_site())
+}
+
+/// The buffers of a call whose number is in the signature.
+fn flat_buffers(scope: &Scope<'_>) -> TokenStream {
+    let buffers = scope.fields.iter().map(|(_, field)| {
+        let placed = placed(field);
+        code! { #placed.buffer() }
+    });
+    code! { let buffers = &[#(#buffers),*]; }
+}
+
+/// The buffers of a call with lists or structs.
+fn nested_buffers(scope: &Scope<'_>) -> TokenStream {
+    let pushes = scope.fields.iter().map(|(_, field)| {
+        let access = (scope.access)(field);
+        match field.leaves().map(|leaves| &leaves.count) {
+            Some(Count::One) => {
+                let placed = placed(field);
+                code! { buffers.push_placed(&#placed); }
+            }
+            Some(_) => code! { buffers.push_all(#access, &self.0, device)?; },
+            None => {
+                let visit = visit_name(field);
+                code! { buffers.push_tree(|visit| call.#visit(visit), &self.0, device)?; }
+            }
+        }
+    });
+    code! {
+        let mut buffers = __dispatch::Buffers::new();
+        #(#pushes)*
+        let buffers = buffers.as_slice();
+    }
+}
+
+/// A closure that visits the arrays given to the program.
+fn donated(scope: &Scope<'_>) -> TokenStream {
+    let visits: Vec<TokenStream> = scope
+        .fields
+        .iter()
+        .filter_map(|(_, field)| {
+            let name = &field.name;
+            let text = plain(name);
+            match &field.kind {
+                DynamicKind::Tree(_) => {
+                    let donated = donated_name(field);
+                    Some(code! { call.#donated(&mut |array| visit(#text, array)); })
+                }
+                DynamicKind::Leaves(leaves) if !leaves.donate => None,
+                DynamicKind::Leaves(leaves) => Some(match leaves.count {
+                    Count::One => code! {
+                        if let ::core::option::Option::Some(array) = #name.array() { visit(#text, array) }
+                    },
+                    _ => code! { for array in #name { visit(#text, array) } },
+                }),
+            }
+        })
+        .collect();
+    match visits.is_empty() {
+        true => code! { __dispatch::nothing_donated },
+        false => code! { |visit: &mut __dispatch::Visitor<'_>| { #(#visits)* } },
+    }
+}
+
+fn call_docs(family: &Family) -> TokenStream {
+    let donated: Vec<String> = family
+        .dynamics()
+        .filter(|(_, dynamic)| dynamic.leaves().is_some_and(|leaves| leaves.donate))
+        .map(|(_, dynamic)| format!("`{}`", dynamic.name))
+        .collect();
+    let donated = (!donated.is_empty()).then(|| {
+        let text = format!("Gives away {}: using such an array again is an error.", donated.join(", "));
+        quote!(#[doc = ""] #[doc = #text])
+    });
+    code! {
+        /// Runs the program for these arguments, compiling it if this combination of dtypes, shapes and static values
+        /// is new. The results may still be computing when this returns.
+        #donated
+    }
+}
+
+fn warm_method(family: &Family) -> TokenStream {
+    let parameters = family.params.iter().map(|param| match param {
+        Param::Static(Static { name, ty, .. }) => quote!(#name: #ty),
+        Param::Dynamic(Dynamic { name, kind, .. }) => match kind {
+            DynamicKind::Tree(path) => code! { #name: &#path<__dispatch::Aval> },
+            DynamicKind::Leaves(leaves) => match &leaves.count {
+                Count::One => code! { #name: impl ::core::convert::Into<__dispatch::Aval> },
+                Count::Any => code! { #name: impl ::core::convert::AsRef<[__dispatch::Aval]> },
+                Count::Exactly(n) => code! { #name: &[__dispatch::Aval; #n] },
+            },
+        },
+    });
+    let borrows = family.dynamics().map(|(_, dynamic)| {
+        let name = &dynamic.name;
+        match dynamic.leaves().map(|leaves| &leaves.count) {
+            Some(Count::One) => {
+                let aval = Ident::new(&format!("aval_{}", plain(name)), Span::mixed_site());
+                code! {
+                    let #aval: __dispatch::Aval = ::core::convert::Into::into(#name);
+                    let #name = __dispatch::Arg::Abstract(&#aval);
+                }
+            }
+            Some(Count::Any) => {
+                code! { let #name: &[__dispatch::Aval] = ::core::convert::AsRef::as_ref(&#name); }
+            }
+            Some(Count::Exactly(_)) => code! { let #name: &[__dispatch::Aval] = #name; },
+            None => TokenStream::new(),
+        }
+    });
+    let (bind, entry) = (bind(family, "Aval"), entry());
+    code! {
+        /// Compiles the program for these abstract values now, if it is not there, so that a later call finds it.
+        #[allow(clippy::too_many_arguments)]
+        pub fn warm(&self, #(#parameters),*) -> __dispatch::Result<()> {
+            #(#borrows)*
+            let call = #bind?;
+            #entry;
+            ::core::result::Result::Ok(())
+        }
+    }
+}
+
+fn explain_method(family: &Family) -> TokenStream {
+    let (parameters, borrows) = parameters(family);
+    let bind = bind(family, "Array");
+    code! {
+        /// Whether a call with these arguments would find its program, and if not, what about it is new.
+        #[allow(clippy::too_many_arguments)]
+        pub fn explain(&self, #parameters) -> __dispatch::Result<__dispatch::Explanation> {
+            #borrows
+            let call = #bind?;
+            ::core::result::Result::Ok(self.0.explain(|sink| call.encode(sink), call.describe(&self.0)))
+        }
+    }
+}

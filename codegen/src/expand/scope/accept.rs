@@ -1,0 +1,126 @@
+//! The specialised check: one yes or no.
+
+use proc_macro2::{Ident, Span, TokenStream};
+
+use super::data::{allowed, dtype_data};
+use super::{Scope, capture_name, code, dtype_name, position, size_at, tree_call};
+use crate::syntax::{Count, Dim, DynamicKind, Leading, Leaves, Position, Shape};
+
+impl Scope<'_> {
+    /// Statements that bind the dtype of each group and the captured sizes from the fields, sound or not.
+    pub fn bindings(&self) -> TokenStream {
+        let dtypes = self.groups.iter().enumerate().map(|(i, group)| {
+            let name = dtype_name(i);
+            if let Some(dtype) = group.dtypes.fixed() {
+                let dtype = dtype_data(dtype.variant());
+                return code! { let #name = ::core::option::Option::Some(#dtype); };
+            }
+            let allowed = allowed(&group.dtypes);
+            let members = group.members.iter().map(|member| {
+                let field = self.fields[self.position(*member)].1;
+                let access = (self.access)(field);
+                match field.leaves().map(|leaves| &leaves.count) {
+                    Some(Count::One) => code! { .leaf(#access) },
+                    _ => code! { .list(#access) },
+                }
+            });
+            code! { let #name = __dispatch::GroupDType::new(#allowed) #(#members)* .finish(); }
+        });
+        let sizes = self.captures.iter().map(|capture| {
+            let name = capture_name(capture);
+            let binding = capture.binding();
+            let field = self.fields[self.position(binding.param)].1;
+            let leaves = field.leaves().expect("names stand in shapes of arrays");
+            let access = (self.access)(field);
+            let shape = match leaves.count {
+                Count::One => code! { __dispatch::Leaf::shape(#access) },
+                _ => code! { __dispatch::first_shape(#access) },
+            };
+            let size = size_at(&shape, binding.at, leaves);
+            code! { let #name = #size; }
+        });
+        code! { #(#dtypes)* #(#sizes)* }
+    }
+
+    /// Statements that clear `ok` if a field is not what the signature allows; `place` learns where the call runs.
+    /// The names of [`Scope::bindings`] are in scope, the dtypes as options.
+    pub fn accept(&self) -> TokenStream {
+        let some = self.groups.iter().enumerate().map(|(i, _)| {
+            let name = dtype_name(i);
+            code! {
+                ok &= #name.is_some();
+                let #name = #name.unwrap_or(__dispatch::DType::Bool);
+            }
+        });
+        let fields = self.fields.iter().map(|(index, field)| {
+            let access = (self.access)(field);
+            match &field.kind {
+                DynamicKind::Tree(_) => {
+                    let accepts = tree_call(field, "accepts", &code! { #access, place });
+                    code! { ok &= #accepts; }
+                }
+                DynamicKind::Leaves(leaves) => {
+                    let leaf = Ident::new("leaf", Span::mixed_site());
+                    let checks = self.accept_leaf(*index, leaves, &leaf);
+                    match leaves.count {
+                        Count::One => code! { { let leaf = #access; #checks } },
+                        _ => code! { for leaf in #access { #checks } },
+                    }
+                }
+            }
+        });
+        let lists = self.captures.iter().filter_map(|capture| {
+            let field = self.fields[self.position(capture.binding().param)].1;
+            let access = (self.access)(field);
+            let single = matches!(field.leaves()?.count, Count::One);
+            (!single).then(|| code! { ok &= !#access.is_empty(); })
+        });
+        code! { #(#some)* #(#fields)* #(#lists)* }
+    }
+
+    fn accept_leaf(&self, index: usize, leaves: &Leaves, leaf: &Ident) -> TokenStream {
+        let dtype = dtype_name(leaves.group);
+        let pattern = match &leaves.shape {
+            Shape::Same(other) => {
+                let other = (self.access)(self.fields[self.position(*other)].1);
+                return code! {
+                    ok &= __dispatch::fits_lead(#leaf, place, #dtype, 0);
+                    ok &= __dispatch::Leaf::shape(#leaf) == __dispatch::Leaf::shape(#other);
+                };
+            }
+            Shape::Pattern(pattern) => pattern,
+        };
+        let rank = pattern.dims.len();
+        let fits = match pattern.leading {
+            None => code! { ok &= __dispatch::fits(#leaf, place, #dtype, #rank); },
+            Some(_) => code! { ok &= __dispatch::fits_lead(#leaf, place, #dtype, #rank); },
+        };
+        let shape = code! { __dispatch::Leaf::shape(#leaf) };
+        let lead = match pattern.leading {
+            Some(Leading::Captured(n)) if !self.binds(n, index, leaves, Position::Leading) => {
+                let name = capture_name(&self.captures[n]);
+                code! { ok &= __dispatch::lead(#shape, #rank) == #name; }
+            }
+            _ => TokenStream::new(),
+        };
+        let dims = pattern.dims.iter().enumerate().filter_map(|(i, dim)| {
+            let at = position(pattern, i);
+            let size = size_at(&shape, at, leaves);
+            match dim {
+                Dim::Fixed(n) => Some(code! { ok &= #size == #n; }),
+                Dim::Captured(n) if !self.binds(*n, index, leaves, at) => {
+                    let name = capture_name(&self.captures[*n]);
+                    Some(code! { ok &= #size == #name; })
+                }
+                Dim::Any | Dim::Captured(_) => None,
+            }
+        });
+        code! { #fits #lead #(#dims)* }
+    }
+
+    /// Whether this occurrence is the one that binds the name; a single array need not be compared with itself.
+    fn binds(&self, capture: usize, index: usize, leaves: &Leaves, at: Position) -> bool {
+        let binding = self.captures[capture].binding();
+        matches!(leaves.count, Count::One) && binding.param == index && binding.at == at
+    }
+}

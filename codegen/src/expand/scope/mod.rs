@@ -1,0 +1,98 @@
+//! What a family's arguments and an input tree's fields have in common: a scope of names.
+//!
+//! For one scope this writes the signature as data (`data`), the specialised check (`accept`), the parts of the key
+//! and their description (`key`), and the walks through its arrays (`leaves`). How a field is reached differs between
+//! the two users; [`Scope::access`] says it.
+
+mod accept;
+mod data;
+mod key;
+mod leaves;
+mod tree;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::ext::IdentExt;
+
+use crate::syntax::{Capture, Count, Dynamic, Group, Leaves, Pattern, Position, Shape};
+pub(super) use tree::{tree_call, tree_donates};
+
+/// Tokens whose local names are the expansion's own.
+macro_rules! code {
+    ($($tokens:tt)*) => { ::quote::quote_spanned! {::proc_macro2::Span::mixed_site()=> $($tokens)* } };
+}
+pub(super) use code;
+
+/// The dynamic arguments of a family or the fields of an input tree.
+pub(super) struct Scope<'a> {
+    /// The family's or struct's name.
+    pub owner: String,
+    /// The fields with their indices in the model, which counts a family's static arguments too.
+    pub fields: Vec<(usize, &'a Dynamic)>,
+    pub groups: &'a [Group],
+    pub captures: &'a [Capture],
+    /// A reference to a field: `&impl Leaf`, `&[impl Leaf]` or `&impl InputTree`.
+    pub access: fn(&Dynamic) -> TokenStream,
+}
+
+/// A name as text, without the `r#` of a raw identifier.
+pub(super) fn plain(ident: &Ident) -> String {
+    ident.unraw().to_string()
+}
+
+/// The variable that holds the dtype of a group; also a field of `Call`, so no argument may have its name.
+pub(super) fn dtype_name(group: usize) -> Ident {
+    Ident::new(&format!("__dtype{group}"), Span::mixed_site())
+}
+
+/// The variable that holds a captured size or the captured leading sizes.
+pub(super) fn capture_name(capture: &Capture) -> Ident {
+    Ident::new(&format!("__size_{}", plain(&capture.ident)), Span::mixed_site())
+}
+
+impl Scope<'_> {
+    /// The position among the fields of an index of the model.
+    fn position(&self, index: usize) -> usize {
+        self.fields
+            .iter()
+            .position(|(i, _)| *i == index)
+            .expect("the model's references are to fields of its scope")
+    }
+
+    /// Whether the number of arrays is not in the signature.
+    pub fn is_nested(&self) -> bool {
+        self.fields
+            .iter()
+            .any(|(_, field)| field.leaves().is_none_or(|leaves| !matches!(leaves.count, Count::One)))
+    }
+}
+
+fn position(pattern: &Pattern, dim: usize) -> Position {
+    match pattern.leading {
+        None => Position::Front(dim),
+        Some(_) => Position::Back(pattern.dims.len() - 1 - dim),
+    }
+}
+
+/// A size, or the leading sizes, of a shape.
+fn size_at(shape: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
+    match at {
+        Position::Front(i) => code! { __dispatch::dim(#shape, #i) },
+        Position::Back(i) => code! { __dispatch::dim_back(#shape, #i) },
+        Position::Leading => {
+            let rank = match &leaves.shape {
+                Shape::Pattern(pattern) => pattern.dims.len(),
+                Shape::Same(_) => 0,
+            };
+            code! { __dispatch::lead(#shape, #rank) }
+        }
+    }
+}
+
+/// `[0]`, or `[-1]` where the rank is free.
+fn position_text(at: Position) -> String {
+    match at {
+        Position::Front(i) => format!("[{i}]"),
+        Position::Back(i) => format!("[-{}]", i + 1),
+        Position::Leading => String::new(),
+    }
+}
