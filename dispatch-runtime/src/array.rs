@@ -46,7 +46,7 @@ pub(crate) struct Handle {
 /// [`Array::await_ready`] waits explicitly. An array that was donated to a program is gone for all its clones; using
 /// it again is an error.
 ///
-/// ```no_run
+/// ```
 /// use dispatch_runtime::prelude::*;
 ///
 /// let client = Client::cpu()?;

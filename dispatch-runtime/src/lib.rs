@@ -1,5 +1,42 @@
-//! Program families: one function whose program is compiled again for each combination of input dtypes, shapes and
-//! static values, and reused whenever that combination returns.
+//! Program families for Rust: one function whose program is compiled again for each combination of input dtypes, shapes
+//! and static values, and reused whenever that combination returns, at the cost of the PJRT call.
+//!
+//! * [`dispatch_family`](macro@dispatch_family) declares a family; its documentation is the reference of the signature
+//!   language. [`InputTree`](macro@InputTree), [`OutputTree`](macro@OutputTree) and [`StaticArg`](macro@StaticArg) make
+//!   own types of arguments and results.
+//! * [`Client`] is a connection to a PJRT plugin ([`Client::cpu`] finds one) or to another [`engine`]; [`Array`] is an
+//!   array on one of its devices.
+//! * [`Program`] is what the body of a family returns.
+//! * [`Error`] names the argument that is wrong, what was expected and what came.
+//!
+//! ```
+//! use dispatch_runtime::prelude::*;
+//!
+//! /// The sum of two vectors.
+//! #[dispatch_family(capacity = 64)]
+//! fn add(
+//!     #[dynamic(dtype = [f32, f64], shape = [n])] a: Aval,
+//!     #[dynamic(dtype = dtype(a), shape = [n])] b: Aval,
+//! ) -> Result<Program> {
+//!     Program::stablehlo(format!(
+//!         "func.func @main(%a: {a}, %b: {b}) -> {a} {{
+//!            %sum = stablehlo.add %a, %b : {a}
+//!            return %sum : {a}
+//!          }}"
+//!     ))
+//! }
+//!
+//! let client = Client::cpu()?;
+//! let family = Add::new(&client);
+//! let a = client.array(&[1f32, 2.0, 3.0], [3])?;
+//! let sum = family.call(&a, &[10.0, 20.0, 30.0])?;
+//! assert_eq!(sum.to_vec::<f32>()?, [11.0, 22.0, 33.0]);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Without a plugin
+//!
+//! [`Client::host`] runs Rust closures over host arrays ([`Program::host`]) under the same rules.
 
 // Expansions name `::dispatch_runtime`, also in this crate's own tests.
 #[allow(unused_extern_crates)]
