@@ -216,6 +216,11 @@ impl PjrtEngine {
     pub fn device(&self, index: usize) -> Option<NonNull<PJRT_Device>> {
         self.0.handles.get(index).copied()
     }
+
+    /// The compile options for a device, a serialized `CompileOptionsProto`, as [`Engine::compile`] gives them.
+    pub fn compile_options(&self, index: usize) -> Option<&[u8]> {
+        self.0.compile_options.get(index).map(Vec::as_slice)
+    }
 }
 
 fn platform(plugin: &Plugin, client: NonNull<PJRT_Client>) -> Result<String> {
