@@ -42,6 +42,9 @@
 #[allow(unused_extern_crates)]
 extern crate self as dispatch_runtime;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private_0_1;
 pub mod array;
 mod aval;
 pub mod cache;
@@ -53,9 +56,6 @@ mod executable;
 pub mod family;
 pub mod host;
 pub mod key;
-#[doc(hidden)]
-#[path = "private.rs"]
-pub mod __private_0_1;
 pub mod program;
 pub mod signature;
 pub mod tree;
@@ -79,9 +79,9 @@ pub use warning::{WarningHandler, set_warning_handler};
 /// What a program that declares families needs: `use dispatch_runtime::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Array, Aval, ByBytes, Client, CompileCx, DType, Device, DevicePolicy, Dynamic, Element, Error, EvictionPolicy,
-        Executable, Explanation, HostArray, HostView, InputTree, Lru, OutputTree, Program, Result, StaticArg,
-        StaticKey, Stats, Unbounded, dispatch_family,
+        Array, Aval, ByBytes, Client, CompileCx, DType, Device, DevicePolicy, Dynamic, Element, Error,
+        EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Lru, OutputTree, Program,
+        Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
     };
 }
 

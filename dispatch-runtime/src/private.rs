@@ -5,9 +5,9 @@
 
 pub use crate::cache::{Part, Stats};
 pub use crate::family::{
-    Arg, BodyResult, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Family, FamilyBuilder,
-    GroupDType, Leaf, Placed, Ready, Request, Settings, Visitor, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
-    nothing_donated, same_array,
+    Arg, BodyResult, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Family,
+    FamilyBuilder, GroupDType, Leaf, Placed, Ready, Request, Settings, Visitor, dim, dim_back, distinct,
+    first_shape, fits, fits_lead, lead, nothing_donated, same_array,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::signature::{

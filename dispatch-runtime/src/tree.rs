@@ -1,12 +1,12 @@
 //! The structure of arguments and results.
 
-use crate::{Array, Aval};
 use crate::cache::Part;
 use crate::client::Client;
 use crate::engine::RawBuffer;
 use crate::family::{Compiled, Leaf};
 use crate::key::Sink;
 use crate::signature::{CheckTree, Field};
+use crate::{Array, Aval};
 
 /// The structure of a program's results: [`Array`], `()`, tuples and arrays of structures, and structs that derive
 /// [`OutputTree`](macro@crate::OutputTree).

@@ -156,7 +156,10 @@ impl Family {
         match source {
             Source::StableHlo(text) => engine::pjrt::mark_donors(&text, donated).map(Source::StableHlo),
             Source::Bytecode(_) => Err(Error::InvalidProgram {
-                reason: format!("family `{}` donates arguments, which needs StableHLO as text, not bytecode", self.name),
+                reason: format!(
+                    "family `{}` donates arguments, which needs StableHLO as text, not bytecode",
+                    self.name
+                ),
             }),
             host @ Source::Host { .. } => Ok(host),
         }

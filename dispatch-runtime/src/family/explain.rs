@@ -53,7 +53,12 @@ impl fmt::Display for Difference {
             (Some(now), Some(cached)) => write!(f, "{} is {now}, the nearest entry has {cached}", self.part),
             (Some(now), None) => write!(f, "{} is {now}, the nearest entry has none", self.part),
             (None, cached) => {
-                write!(f, "{} is missing, the nearest entry has {}", self.part, cached.as_deref().unwrap_or("none"))
+                write!(
+                    f,
+                    "{} is missing, the nearest entry has {}",
+                    self.part,
+                    cached.as_deref().unwrap_or("none")
+                )
             }
         }
     }
@@ -71,14 +76,17 @@ fn differences(now: &[Part], entry: &[Part]) -> Vec<Difference> {
     let value = |parts: &[Part], name: &str| parts.iter().find(|p| p.name == name).map(|p| p.value.clone());
     let mut all: Vec<Difference> = now
         .iter()
-        .map(|p| Difference { part: p.name.clone(), now: Some(p.value.clone()), cached: value(entry, &p.name) })
+        .map(|p| Difference {
+            part: p.name.clone(),
+            now: Some(p.value.clone()),
+            cached: value(entry, &p.name),
+        })
         .filter(|d| d.now != d.cached)
         .collect();
-    all.extend(
-        entry
-            .iter()
-            .filter(|p| value(now, &p.name).is_none())
-            .map(|p| Difference { part: p.name.clone(), now: None, cached: Some(p.value.clone()) }),
-    );
+    all.extend(entry.iter().filter(|p| value(now, &p.name).is_none()).map(|p| Difference {
+        part: p.name.clone(),
+        now: None,
+        cached: Some(p.value.clone()),
+    }));
     all
 }

@@ -95,7 +95,8 @@ impl Family {
             Ok(()) => Error::Program {
                 family: self.name.into(),
                 expected: "refuses these arguments".into(),
-                got: "though the signature allows them: this is a fault of the toolkit, please report it".into(),
+                got: "though the signature allows them: this is a fault of the toolkit, please report it"
+                    .into(),
             },
         }
     }

@@ -1,6 +1,6 @@
 //! The reference reading of a signature: slow, complete, and the source of every message about an argument.
 
-use super::{Dim, DTypeSpec, Lead, LeafSpec, Scope, ShapeSpec};
+use super::{DTypeSpec, Dim, Lead, LeafSpec, Scope, ShapeSpec};
 use crate::array::Array;
 use crate::aval::shape_text;
 use crate::client::{Client, Device};
@@ -173,9 +173,10 @@ struct Captured {
 fn group_dtype(scope: &Scope, fields: &[Field<'_>], field: usize) -> Option<(DType, String)> {
     let (root, allowed) = scope.dtype_root(field);
     let members = || {
-        fields.iter().enumerate().filter(|(i, _)| {
-            scope.fields[*i].leaf.is_some() && scope.dtype_root(*i).0 == root
-        })
+        fields
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| scope.fields[*i].leaf.is_some() && scope.dtype_root(*i).0 == root)
     };
     let leaves = || {
         members().flat_map(|(i, f)| {
@@ -207,7 +208,11 @@ fn check_dtype(
     }
     let got = leaf.dtype();
     if !allowed.allows(got) {
-        return Err(Error::DType { argument: name.to_owned(), expected: allowed.text(), got: got.to_string() });
+        return Err(Error::DType {
+            argument: name.to_owned(),
+            expected: allowed.text(),
+            got: got.to_string(),
+        });
     }
     if got != dtype {
         return Err(Error::DType {
@@ -228,9 +233,8 @@ fn check_shape(
     names: &mut [Option<Captured>],
 ) -> Result<()> {
     let got = leaf.shape();
-    let wrong = |expected: String| {
-        Err(Error::Shape { argument: name.to_owned(), expected, got: shape_text(got) })
-    };
+    let wrong =
+        |expected: String| Err(Error::Shape { argument: name.to_owned(), expected, got: shape_text(got) });
     let (lead, dims) = match rules.shape {
         ShapeSpec::Dims(lead, dims) => (lead, dims),
         ShapeSpec::Same(other) => {
@@ -238,7 +242,11 @@ fn check_shape(
             if first.shape() == got {
                 return Ok(());
             }
-            return wrong(format!("{}, the shape of `{}`", shape_text(first.shape()), scope.fields[other].name));
+            return wrong(format!(
+                "{}, the shape of `{}`",
+                shape_text(first.shape()),
+                scope.fields[other].name
+            ));
         }
     };
     let fits = match lead {

@@ -120,9 +120,7 @@ impl DTypeSpec {
     pub(crate) fn text(self) -> String {
         match self {
             DTypeSpec::One(d) => d.to_string(),
-            DTypeSpec::Choice(list) => {
-                list.iter().map(DType::to_string).collect::<Vec<_>>().join(" or ")
-            }
+            DTypeSpec::Choice(list) => list.iter().map(DType::to_string).collect::<Vec<_>>().join(" or "),
             DTypeSpec::Any => "any".into(),
             DTypeSpec::Float => "any float".into(),
             DTypeSpec::Int => "any integer".into(),
