@@ -89,38 +89,45 @@ pub(super) fn describe(executable: &Owned, source: &Source, with_options: bool) 
 }
 
 /// Dtype and shape of the arguments of a text whose arguments are plain tensors, and in which nothing hints at other
-/// layouts or at arguments that a result may take over.
+/// layouts or at arguments that a result may take over, be it on an argument or on the module.
 fn plain_inputs(text: &str) -> Option<Vec<Aval>> {
-    let arguments = mlir::main_arguments(text).ok()?;
-    let hints = |attributes: &str| attributes.contains("donor") || attributes.contains("alias");
-    if text.contains("layout")
-        || arguments.iter().any(|a| a.attributes.clone().is_some_and(|at| hints(&text[at])))
-    {
+    if ["layout", "alias", "donor"].iter().any(|hint| text.contains(hint)) {
         return None;
     }
+    let arguments = mlir::main_arguments(text).ok()?;
     arguments.into_iter().map(|argument| mlir::tensor(&text[argument.ty])).collect()
 }
 
+/// Whether an argument has an attribute by which a result may take over its memory.
+fn may_alias(text: &str, argument: &mlir::Argument) -> bool {
+    let attributes = argument.attributes.clone().map_or("", |range| &text[range]);
+    attributes.contains("donor") || attributes.contains("alias")
+}
+
 /// The description that the text gives where the plugin does not give the module. What the text cannot tell is taken
-/// for what costs most: results in any layout.
+/// for what costs most: results in any layout, arguments that are gone if they may be.
 fn from_text(executable: &Owned, source: &Source, outputs: Vec<Aval>) -> Result<Description> {
     let unknown = |reason: String| Error::Unimplemented {
         what: format!("PJRT_Executable_OptimizedProgram, which tells the arguments of a program ({reason})"),
         by: executable.plugin.description(),
     };
     let Source::StableHlo(text) = source else { return Err(unknown("its bytecode does not".into())) };
-    let mut inputs = Vec::new();
-    for (i, argument) in mlir::main_arguments(text).map_err(unknown)?.into_iter().enumerate() {
+    let arguments = mlir::main_arguments(text).map_err(unknown)?;
+    let aliased = arguments.iter().map(|argument| may_alias(text, argument)).collect();
+    let mut inputs = Vec::with_capacity(arguments.len());
+    for (i, argument) in arguments.into_iter().enumerate() {
         let ty = &text[argument.ty];
         inputs.push(mlir::tensor(ty).ok_or_else(|| unsupported("argument", i, &format!("the type {ty}")))?);
     }
-    let aliased = vec![false; inputs.len()];
     let size_bytes = size_bytes(executable, text.len());
     Ok(Description { inputs, outputs, aliased, relayout: true, size_bytes })
 }
 
+/// The position counts from 1, as everywhere in messages about compiled programs.
 fn unsupported(what: &str, index: usize, has: &str) -> Error {
-    Error::InvalidProgram { reason: format!("{what} {index} has {has}, which the runtime does not support") }
+    Error::InvalidProgram {
+        reason: format!("{what} {} has {has}, which the runtime does not support", index + 1),
+    }
 }
 
 /// Dtype and shape of each result.

@@ -11,7 +11,7 @@ const ALIAS: &str = "tf.aliasing_output";
 /// Writes `jax.buffer_donor = true` on the arguments of `@main` that `donated` marks, in StableHLO text.
 ///
 /// An error if there is no `@main`, or if it has fewer arguments than `donated` has elements.
-pub(crate) fn mark_donors(text: &str, donated: &[bool]) -> Result<String> {
+pub fn mark_donors(text: &str, donated: &[bool]) -> Result<String> {
     if !donated.contains(&true) {
         return Ok(text.to_owned());
     }

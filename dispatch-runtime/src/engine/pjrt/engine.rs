@@ -145,6 +145,7 @@ impl Drop for Unfinished {
 impl PjrtEngine {
     /// Loads a plugin and makes a client of it.
     pub(super) fn new(path: &Path, options: &ClientOptions) -> Result<PjrtEngine> {
+        options.check()?;
         let plugin = plugin::load(path)?;
         let hot = HotFunctions {
             execute: Hot::new(plugin, function!(plugin, PJRT_LoadedExecutable_Execute)?),

@@ -159,11 +159,11 @@ impl<'a> Scan<'a> {
                 ")" if arguments.is_empty() => return Ok(arguments),
                 text if text.starts_with('%') => {}
                 other => {
-                    return Err(format!("argument {} of `@main` starts with `{other}`", arguments.len()));
+                    return Err(format!("argument {} of `@main` starts with `{other}`", arguments.len() + 1));
                 }
             }
             if self.next().is_none_or(|t| self.text_of(&t) != ":") {
-                return Err(format!("argument {} of `@main` has no type", arguments.len()));
+                return Err(format!("argument {} of `@main` has no type", arguments.len() + 1));
             }
             let (argument, end) = self.argument()?;
             arguments.push(argument);

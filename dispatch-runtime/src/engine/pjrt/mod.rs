@@ -23,7 +23,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 pub use compile::CompileOptions;
-pub(crate) use donors::mark_donors;
+#[doc(hidden)]
+pub use donors::mark_donors;
 pub use engine::PjrtEngine;
 pub use executable::{MemoryStats, PjrtExecutable};
 pub use options::{ClientOptions, OptionValue};

@@ -3,6 +3,10 @@
 use std::ffi::c_int;
 
 use super::abi::{self, PJRT_NamedValue, PJRT_NamedValue_Value, Struct, named_value};
+use crate::{Error, Result};
+
+/// Far more CPU devices than are of use; each takes threads and memory.
+const MOST_DEVICES: i64 = 1024;
 
 /// Options for the client of a plugin, such as `cpu_device_count` of the CPU plugins. What a plugin knows is its own
 /// business: an unknown name is its error, or it ignores it.
@@ -49,6 +53,20 @@ impl ClientOptions {
         self.values.retain(|(known, _)| *known != name);
         self.values.push((name, value));
         self
+    }
+
+    /// Refuses values by which the CPU plugins are known to end the process: they throw where they should return an
+    /// error.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.values.iter().find(|(name, _)| name == "cpu_device_count") {
+            None => Ok(()),
+            Some((_, OptionValue::Int(count))) if (1..=MOST_DEVICES).contains(count) => Ok(()),
+            Some((_, other)) => Err(Error::Option {
+                option: "cpu_device_count",
+                expected: format!("an integer from 1 to {MOST_DEVICES}"),
+                got: format!("{other:?}"),
+            }),
+        }
     }
 
     /// The options in the form of the C API; they borrow from `self`.

@@ -1,0 +1,86 @@
+//! Arguments whose memory a result takes over.
+
+mod plugin;
+
+use dispatch_runtime::Array;
+use dispatch_runtime::engine::pjrt::mark_donors;
+use plugin::{add, client, compile, pjrt, run, values};
+
+#[test]
+fn a_marked_argument_gives_its_memory_to_the_result() {
+    let client = client();
+    let text = mark_donors(&add("tensor<4xf32>"), &[true, false]).unwrap();
+    let executable = compile(client, &text);
+    assert_eq!(executable.compiled().aliased(), [true, false]);
+    assert_eq!(pjrt(&executable).memory_stats().unwrap().alias, 16);
+
+    let (a, b) = (client.array(&[1f32; 4], [4]).unwrap(), client.array(&[2f32; 4], [4]).unwrap());
+    assert_eq!(values::<f32>(&run(&executable, &[&a, &b])), [3.0; 4]);
+    assert_eq!(a.to_vec::<f32>().unwrap_err().code(), "donated");
+    assert_eq!(values::<f32>(&b), [2.0; 4]);
+}
+
+#[test]
+fn marks_stand_beside_other_attributes_locations_and_comments() {
+    let client = client();
+    let text = "#loc = loc(\"x\")
+        module @m attributes {jax.uses_shape_polymorphism = false} {
+          func.func private @helper(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }
+          // func.func @main(%nothing: tensor<f32>) { return }
+          func.func public @main(
+              %arg0: tensor<4xf32> {jax.arg_info = \"a, {b}\"} loc(\"a\"),   // the first )
+              %arg1: tensor<4xf32> loc(#loc)
+              , %arg2: tensor<4xf32> {}
+          ) -> (tensor<4xf32> {jax.result_info = \"\"}, tensor<4xf32>) {
+            %0 = stablehlo.add %arg0, %arg2 : tensor<4xf32>
+            %1 = stablehlo.multiply %arg1, %arg2 : tensor<4xf32>
+            %2 = call @helper(%1) : (tensor<4xf32>) -> tensor<4xf32>
+            return %0, %2 : tensor<4xf32>, tensor<4xf32>
+          } }";
+    for (donated, bytes) in
+        [([true, false, false], 16), ([false, true, false], 16), ([true, true, false], 32)]
+    {
+        let executable = compile(client, &mark_donors(text, &donated).unwrap());
+        assert_eq!(executable.compiled().aliased(), donated);
+        assert_eq!(pjrt(&executable).memory_stats().unwrap().alias, bytes);
+    }
+}
+
+#[test]
+fn an_argument_that_no_result_can_take_over_is_not_aliased() {
+    let client = client();
+    let text = "func.func @main(%a: tensor<4xf32>) -> tensor<f32> {
+        %0 = stablehlo.constant dense<1.0> : tensor<f32>
+        return %0 : tensor<f32> }";
+    let executable = compile(client, &mark_donors(text, &[true]).unwrap());
+    assert_eq!(executable.compiled().aliased(), [false]);
+}
+
+#[test]
+fn a_reader_on_another_thread_gets_the_old_values_or_an_error() {
+    let client = client();
+    let n = 1 << 16;
+    let ty = format!("tensor<{n}xf32>");
+    let text = format!(
+        "func.func @main(%a: {ty}) -> {ty} {{
+           %0 = stablehlo.negate %a : {ty}
+           return %0 : {ty} }}"
+    );
+    let executable = compile(client, &mark_donors(&text, &[true]).unwrap());
+    for _ in 0..100 {
+        let a = client.array(&vec![1f32; n], [n as i64]).unwrap();
+        let reader: Array = a.clone();
+        let read = std::thread::spawn(move || reader.to_vec::<f32>());
+        // Either the donation comes first and the reader finds the array gone, or the reader holds the memory and
+        // the donation fails or waits. Never are values read that the program has overwritten.
+        let result = executable.execute(&[&a]);
+        match read.join().unwrap() {
+            Ok(values) => assert!(values.iter().all(|&x| x == 1.0)),
+            Err(error) => assert!(matches!(error.code(), "donated" | "pjrt"), "{error}"),
+        }
+        match result {
+            Ok(results) => assert!(values::<f32>(&results[0]).iter().all(|&x| x == -1.0)),
+            Err(error) => assert_eq!(error.code(), "pjrt", "{error}"),
+        }
+    }
+}
