@@ -127,8 +127,12 @@ impl<V: Weigh> Cache<V> {
     #[inline]
     pub fn find(&self, key: impl FnOnce(&mut Sink<'_>)) -> Option<Pin<'_, V>> {
         let mut words = Words::new();
-        let key = words.record(key);
-        let block = self.block();
+        self.find_through(self.block(), words.record(key))
+    }
+
+    /// [`find`](Self::find) through the slots of a block.
+    #[inline(always)]
+    fn find_through<'a>(&'a self, block: Option<&'a Block>, key: &[u64]) -> Option<Pin<'a, V>> {
         if let Some(block) = block {
             if let Some(pin) = self.pin(block, block.last(), key) {
                 return Some(pin);
@@ -468,5 +472,7 @@ impl<V: Weigh> fmt::Debug for Cache<V> {
     }
 }
 
+#[cfg(all(test, loom))]
+mod loom_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;

@@ -45,7 +45,7 @@ use super::sync::{AtomicPtr, AtomicU64};
 use super::{barrier, clock};
 
 /// Slots per block: how many entries a thread can alternate between without the lock.
-pub(super) const SLOTS: usize = if cfg!(loom) { 2 } else { 16 };
+pub(super) const SLOTS: usize = if cfg!(loom) { 1 } else { 16 };
 
 /// A hazard pointer of one thread, on a cache line of its own; see the [module documentation](self).
 #[repr(align(64))]
