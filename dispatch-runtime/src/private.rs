@@ -5,16 +5,16 @@
 
 pub use crate::cache::{Part, Stats};
 pub use crate::family::{
-    Arg, BodyResult, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Family,
-    FamilyBuilder, GroupDType, Leaf, Placed, Ready, Request, Settings, Visitor, dim, dim_back, distinct,
-    first_shape, fits, fits_lead, lead, nothing_donated, same_array,
+    Arg, BodyError, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Failure, Family,
+    FamilyBuilder, GroupDType, Leaf, Placed, Ready, Request, Settings, TextFailure, Visitor, dim, dim_back,
+    distinct, first_shape, fits, fits_lead, lead, nothing_donated, same_array,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::signature::{
     CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec,
 };
 pub use crate::tree::{InputTree, OutputTree, Outputs, Place};
-pub use crate::{Array, Aval, Client, DType, Result};
+pub use crate::{Array, Aval, Client, DType, Program, Result};
 
 use std::fmt;
 

@@ -22,6 +22,10 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
                 Some(_) => code! { (&self.#name[..]) },
             }
         },
+        shape: |field| {
+            let name = &field.name;
+            code! { __dispatch::Leaf::shape(&self.#name) }
+        },
     };
     let data = scope.data();
     let (bindings, accept, visit, fields) =

@@ -91,6 +91,19 @@ pub enum Arg<'a> {
     BadLength(DType, usize, &'a [i64]),
 }
 
+impl<'a> Arg<'a> {
+    /// The sizes, for as long as the argument is borrowed: longer than [`Leaf::shape`] of a copy.
+    #[inline(always)]
+    pub fn shape(self) -> &'a [i64] {
+        match self {
+            Arg::Device(array) => array.shape(),
+            Arg::Host(view) => view.shape(),
+            Arg::Abstract(aval) => aval.shape(),
+            Arg::BadLength(_, _, shape) => shape,
+        }
+    }
+}
+
 impl Leaf for Arg<'_> {
     #[inline(always)]
     fn kind(&self) -> LeafKind<'_> {
@@ -122,12 +135,7 @@ impl Leaf for Arg<'_> {
 
     #[inline(always)]
     fn shape(&self) -> &[i64] {
-        match *self {
-            Arg::Device(array) => array.shape(),
-            Arg::Host(view) => view.shape(),
-            Arg::Abstract(aval) => aval.shape(),
-            Arg::BadLength(_, _, shape) => shape,
-        }
+        Arg::shape(*self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The miss path: from the body of a family to a checked executable.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use super::Family;
@@ -36,33 +37,34 @@ impl CompileCx {
     }
 }
 
-/// What the body of a family may return: a program or any error.
-#[diagnostic::on_unimplemented(
-    message = "the body of a family returns `Result<Program>`, not `{Self}`",
-    label = "not a result of a program",
-    note = "the error may be of any type that converts into `Box<dyn std::error::Error + Send + Sync>`"
-)]
-pub trait BodyResult {
-    /// The structure of the program's results.
-    type Output;
+/// Any error of the body of a family.
+pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 
-    /// The program, or the error of family `family`.
-    fn into_program(self, family: &'static str) -> Result<Program<Self::Output>>;
+/// An error of a body, on its way to a [`BodyError`].
+///
+/// A stub calls `into_body_error` on it: the method of this type if the error converts, else that of [`TextFailure`].
+pub struct Failure<E>(pub E);
+
+impl<E: Into<BodyError>> Failure<E> {
+    /// The error itself.
+    pub fn into_body_error(self) -> BodyError {
+        self.0.into()
+    }
 }
 
-impl<O, E: Into<Box<dyn std::error::Error + Send + Sync>>> BodyResult for Result<Program<O>, E> {
-    type Output = O;
+/// Errors that cannot go to another thread, such as `Box<dyn Error>`: their text can.
+pub trait TextFailure {
+    /// The text of the error; an [`Error`] of the runtime stays what it is.
+    fn into_body_error(self) -> BodyError;
+}
 
-    fn into_program(self, family: &'static str) -> Result<Program<O>> {
-        self.map_err(|error| {
-            let source: Box<dyn std::error::Error + Send + Sync> = error.into();
-            match source.downcast::<Error>() {
-                // A body that asks for its own key: what the caller has to hear is that, not that some body failed.
-                Ok(error) if matches!(*error, Error::Recursive { .. }) => *error,
-                Ok(error) => Error::Body { family: family.into(), source: Arc::new(*error) },
-                Err(source) => Error::Body { family: family.into(), source: source.into() },
-            }
-        })
+impl<E: fmt::Display + 'static> TextFailure for Failure<E> {
+    fn into_body_error(self) -> BodyError {
+        let boxed = (&self.0 as &dyn Any).downcast_ref::<Box<dyn std::error::Error>>();
+        match boxed.and_then(|error| error.downcast_ref::<Error>()) {
+            Some(error) => error.clone().into(),
+            None => self.0.to_string().into(),
+        }
     }
 }
 
@@ -115,19 +117,29 @@ impl Family {
     /// The entry of a key, compiled now if it is not there; one thread compiles, others with that key wait.
     #[cold]
     #[inline(never)]
-    pub fn compile<R: BodyResult>(
+    pub fn compile<O>(
         &self,
         key: impl Fn(&mut Sink<'_>),
         describe: impl FnOnce() -> Vec<Part>,
         request: impl FnOnce() -> Request,
-        body: impl FnOnce(&CompileCx) -> R,
+        body: impl FnOnce(&CompileCx) -> Result<Program<O>, BodyError>,
     ) -> Result<Pin<'_, Compiled>> {
         self.cache.get_or_build(key, describe, || {
             let Request { device, context, leaves, results } = request();
             let cx = CompileCx { device: self.client.device_at(device), context };
-            let program = body(&cx).into_program(self.name)?;
+            let program = body(&cx).map_err(|error| self.body_failed(error))?;
             self.compile_program(program, cx.device, &leaves, results)
         })
+    }
+
+    fn body_failed(&self, error: BodyError) -> Error {
+        let source: Arc<dyn std::error::Error + Send + Sync> = match error.downcast::<Error>() {
+            // A body that asks for its own key: what the caller has to hear is that, not that some body failed.
+            Ok(error) if matches!(*error, Error::Recursive { .. }) => return *error,
+            Ok(error) => Arc::new(*error),
+            Err(error) => error.into(),
+        };
+        Error::Body { family: self.name.into(), source }
     }
 
     fn compile_program<O>(

@@ -13,7 +13,7 @@ mod run;
 
 pub use args::{Arg, Dynamic, Leaf, LeafKind};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
-pub use compile::{BodyResult, CompileCx, Compiled, Request};
+pub use compile::{BodyError, CompileCx, Compiled, Failure, Request, TextFailure};
 pub use explain::{Difference, Explanation};
 pub use place::{
     GroupDType, Placed, Ready, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, same_array,

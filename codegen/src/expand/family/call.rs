@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
+use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, capture_name, code, dtype_name, plain, tree_call, tree_donates};
 use super::{call_scope, local_scope, output};
@@ -258,12 +259,20 @@ fn body_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
         }
     });
     let arguments = quote!(#(#arguments),*);
+    // At the span of the error's type, where the compiler complains if it is none.
+    let span = family.output.error.as_ref().map_or_else(Span::mixed_site, |ty| ty.span());
+    let convert = Ident::new("into_body_error", span.resolved_at(Span::mixed_site()));
     code! {
         /// The user's function on the abstract values.
         #[cold]
         #[allow(unused_variables)]
-        fn body(&self, cx: &__dispatch::CompileCx) -> impl __dispatch::BodyResult<Output = #output> + use<'a, __L, __C> {
-            #function(#cx #arguments)
+        fn body(
+            &self,
+            cx: &__dispatch::CompileCx,
+        ) -> ::core::result::Result<__dispatch::Program<#output>, __dispatch::BodyError> {
+            #[allow(unused_imports)]
+            use __dispatch::TextFailure as _;
+            #function(#cx #arguments).map_err(|error| __dispatch::Failure(error).#convert())
         }
     }
 }

@@ -167,6 +167,10 @@ fn local_scope(family: &Family) -> Scope<'_> {
                 _ => code! { #name },
             }
         },
+        shape: |field| {
+            let name = &field.name;
+            code! { #name.shape() }
+        },
     }
 }
 
@@ -179,6 +183,10 @@ fn call_scope(family: &Family) -> Scope<'_> {
                 Some(Count::One) => code! { &self.#name },
                 _ => code! { self.#name },
             }
+        },
+        shape: |field| {
+            let name = &field.name;
+            code! { self.#name.shape() }
         },
         ..local_scope(family)
     }

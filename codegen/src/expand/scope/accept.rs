@@ -33,7 +33,7 @@ impl Scope<'_> {
             let leaves = field.leaves().expect("names stand in shapes of arrays");
             let access = (self.access)(field);
             let shape = match leaves.count {
-                Count::One => code! { __dispatch::Leaf::shape(#access) },
+                Count::One => (self.shape)(field),
                 _ => code! { __dispatch::first_shape(#access) },
             };
             let size = size_at(&shape, binding.at, leaves);

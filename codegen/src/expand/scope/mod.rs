@@ -32,6 +32,8 @@ pub(super) struct Scope<'a> {
     pub captures: &'a [Capture],
     /// A reference to a field: `&impl Leaf`, `&[impl Leaf]` or `&impl InputTree`.
     pub access: fn(&Dynamic) -> TokenStream,
+    /// The shape of a field that is one array, for as long as the array is borrowed.
+    pub shape: fn(&Dynamic) -> TokenStream,
 }
 
 /// A name as text, without the `r#` of a raw identifier.
