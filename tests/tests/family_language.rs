@@ -291,14 +291,21 @@ fn an_argument_may_be_mutable_in_the_body() {
         zeros(&[given], &[a])
     }
     let client = Client::host();
-    assert_eq!(Changes::new(&client).call(&[1f32; 3], 4).unwrap().shape(), [3, 5]);
+    assert_eq!(Changes::new(&client).call([1f32; 3], 4).unwrap().shape(), [3, 5]);
 }
 
 #[test]
 fn a_body_may_fail_with_any_error() {
-    #[derive(Debug, thiserror::Error)]
-    #[error("{0} is odd")]
+    #[derive(Debug)]
     struct Odd(i64);
+
+    impl std::fmt::Display for Odd {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{} is odd", self.0)
+        }
+    }
+
+    impl std::error::Error for Odd {}
 
     type Result<T, E = String> = std::result::Result<T, E>;
 
@@ -359,9 +366,7 @@ fn a_body_may_fail_with_any_error() {
         Ours "ours" "invalid program: 3 is odd"
     }
     // An error type is not flattened to its text.
-    let Error::Body { source, .. } = Typed::new(&client).call(&[0f32; 3]).unwrap_err() else {
-        unreachable!()
-    };
+    let Error::Body { source, .. } = Typed::new(&client).call([0f32; 3]).unwrap_err() else { unreachable!() };
     assert_eq!(source.downcast_ref::<Odd>().unwrap().0, 3);
 }
 

@@ -1,5 +1,7 @@
 //! Names of users and names of expansions do not meet; families stand wherever a function may.
 
+#![allow(clippy::too_many_arguments)]
+
 use dispatch_runtime::prelude::*;
 use dispatch_tests::{first, zeros};
 
@@ -34,9 +36,9 @@ fn arguments_may_have_the_names_that_expansions_use() {
                 1f32,
                 2f32,
                 3f32,
-                &[4f32],
-                &[5f32],
-                &[6f32],
+                [4f32],
+                [5f32],
+                [6f32],
                 (&[7f32; 6], [2, 3]),
                 8f32,
                 true,
@@ -80,7 +82,7 @@ fn more_arguments_may_have_the_names_that_expansions_use() {
     let list = std::slice::from_ref(&x);
     for _ in 0..2 {
         let outputs = &[x.clone()];
-        family.call(5.0, &[1f32], &[1f32], 1.0, list, outputs, true, true, true, true, true, true).unwrap();
+        family.call(5.0, [1f32], [1f32], 1.0, list, outputs, true, true, true, true, true, true).unwrap();
     }
     assert_eq!((family.stats().compiles, family.stats().hits), (1, 1));
 }
@@ -173,7 +175,7 @@ fn prelude_names_of_rust_may_be_hidden() {
             dispatch_tests::first(&[a])
         }
     }
-    assert_eq!(one(hidden::Unaffected::new(&Client::host()).call(&[4f32], 1).unwrap()), 4.0);
+    assert_eq!(one(hidden::Unaffected::new(&Client::host()).call([4f32], 1).unwrap()), 4.0);
 }
 
 #[test]
@@ -196,17 +198,17 @@ fn raw_identifiers_are_called_by_their_plain_names() {
     let client = Client::host();
     let family = Try::new(&client);
     let raw = Raw { r#struct: client.array(&[1f32], []).unwrap() };
-    assert_eq!(one(family.call(1.0, &[2.0], &raw, true).unwrap()), 1.0);
+    assert_eq!(one(family.call(1.0, [2.0], &raw, true).unwrap()), 1.0);
     assert_eq!(
         family.call(1.0, 2.0, &raw, true).unwrap_err().to_string(),
         "argument `fn`: expected shape [n], got []"
     );
     let raw = Raw { r#struct: client.array(&[1i32], []).unwrap() };
-    let error = family.call(1.0, &[2.0], &raw, true).unwrap_err();
+    let error = family.call(1.0, [2.0], &raw, true).unwrap_err();
     assert_eq!(error.to_string(), "argument `in$struct`: expected dtype f32, got i32");
     let raw = Raw { r#struct: client.array(&[1f32], []).unwrap() };
     assert_eq!(
-        family.explain(1.0, &[2.0], &raw, false).unwrap().to_string(),
+        family.explain(1.0, [2.0], &raw, false).unwrap().to_string(),
         "miss: `match` is false, the nearest entry has true"
     );
 }
@@ -303,7 +305,7 @@ fn macros_may_write_families() {
         };
     }
     unary!(from_macro, a: Aval, f32, [n], 1 + 1, [n, n]);
-    assert_eq!(FromMacro::new(&Client::host()).call(&[1f32, 2.0]).unwrap().shape(), [2, 2]);
+    assert_eq!(FromMacro::new(&Client::host()).call([1f32, 2.0]).unwrap().shape(), [2, 2]);
 }
 
 // --- how many arguments

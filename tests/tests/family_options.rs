@@ -150,7 +150,7 @@ fn the_builder_refuses_capacity_zero() {
     fn no_room(#[dynamic(dtype = f32, shape = [_])] a: Aval) -> Result<Program> {
         first(&[a])
     }
-    NoRoom::new(&Client::host()).call(&[1f32]).unwrap();
+    NoRoom::new(&Client::host()).call([1f32]).unwrap();
     let error = NoRoom::builder(&Client::host()).capacity(0).build().err().unwrap();
     assert_eq!(error.to_string(), "option `capacity`: expected at least 1, got 0");
 }
@@ -171,9 +171,9 @@ fn warming_compiles_ahead() {
     let client = Client::host();
     let family = Ahead::new(&client);
     let x = array(client, DType::F64, &[3]);
-    family.warm(x.aval(), &x.aval(), 7).unwrap();
+    family.warm(x.aval(), x.aval(), 7).unwrap();
     assert_eq!((family.stats().compiles, family.stats().entries), (1, 1));
-    family.warm(x.aval(), &x.aval(), 7).unwrap();
+    family.warm(x.aval(), x.aval(), 7).unwrap();
     family.call(&x, &x, 7).unwrap();
     assert_eq!(family.stats().compiles, 1);
     // What a call refuses, warm refuses in the same words.
