@@ -1,22 +1,23 @@
 //! The bounded cache of compiled values, blind to what they are and to what the keys mean.
 //!
 //! A hit ([`Cache::find`]) writes only memory of its own thread: the thread's block of slots for this cache remembers
-//! the entries last used, and marks them while they are in use ([`slots`] has the protocol and its proof,
-//! [`barrier`] the barrier that makes it cheap, [`local`] how a thread finds its block, [`clock`] how recency is exact
-//! without a shared write). All else goes through one lock around [`state`]: the table of entries, the builds
-//! in progress ([`flight`]), and the eviction [`policy`].
+//! the entries last used, and marks them while they are in use. `slots` has the protocol and its proof, `barrier` the
+//! barrier that makes it cheap, `local` how a thread finds its block, `clock` how recency is exact without a shared
+//! write; `lookup` puts them together. All else goes through one lock around `state`: the table of entries, the builds
+//! in progress (`flight`, `building`), and the eviction `policy`.
 //!
-//! Foreign code (a value's `Drop`, a build, a description) never runs under the lock, except for the eviction policy.
+//! No foreign code runs under the lock (a value's `Drop`, a build, the encoding or description of a key), except for the
+//! eviction policy.
 
-use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 mod barrier;
+mod building;
 mod clock;
 mod flight;
 mod local;
+mod lookup;
 mod pin;
 mod policy;
 mod slots;
@@ -29,13 +30,10 @@ pub use policy::{ByBytes, EntryId, EvictionPolicy, Lru, Occupancy, Unbounded, Us
 pub use stats::Stats;
 
 use crate::error::{Error, Result};
-use crate::key::{self, Sink, Words};
-use flight::Flight;
+use crate::key::{Sink, Words};
 use local::CacheId;
-use pin::Hold;
-use slots::{Block, Slot};
 use state::{Entry, Garbage, State};
-use sync::{Arc, Mutex, MutexGuard, lock};
+use sync::Mutex;
 
 /// A value that a cache can hold: it knows its size.
 pub trait Weigh: Send + Sync + 'static {
@@ -87,10 +85,6 @@ struct Shared<V> {
     state: Mutex<State<V>>,
 }
 
-/// While several threads have blocks, hits are stamped by the clock. A thread alone counts up from the last change,
-/// which costs less and stays behind the clock, so that the stamps of all threads that come later are greater.
-const BY_CLOCK: u64 = u64::MAX;
-
 impl<V: Weigh> Cache<V> {
     /// An empty cache for at most so many entries, as far as the policy keeps to it. The name stands in errors.
     ///
@@ -128,17 +122,6 @@ impl<V: Weigh> Cache<V> {
     pub fn find(&self, key: impl FnOnce(&mut Sink<'_>)) -> Option<Pin<'_, V>> {
         let mut words = Words::new();
         self.find_through(self.block(), words.record(key))
-    }
-
-    /// [`find`](Self::find) through the slots of a block.
-    #[inline(always)]
-    fn find_through<'a>(&'a self, block: Option<&'a Block>, key: &[u64]) -> Option<Pin<'a, V>> {
-        if let Some(block) = block {
-            if let Some(pin) = self.pin(block, block.last(), key) {
-                return Some(pin);
-            }
-        }
-        self.find_beyond_last(block, key).map(|hold| Pin::from_hold(hold, &self.shared))
     }
 
     /// The entry with this key, built if there is none.
@@ -229,235 +212,6 @@ impl<V: Weigh> Cache<V> {
             bytes: usage.bytes,
         };
         self.lock().by_recency().into_iter().map(cached).collect()
-    }
-
-    // --- the hit path
-
-    /// Pins the slot's entry if it has this key.
-    #[inline(always)]
-    fn pin<'a>(&'a self, block: &'a Block, slot: &'a Slot, key: &[u64]) -> Option<Pin<'a, V>> {
-        let entry = slot.enter().cast_const().cast::<Entry<V>>();
-        // SAFETY: blocks with this cache's serial number hold entries of this cache, and the slot that has been entered keeps its entry alive.
-        if let Some(entry) = unsafe { entry.as_ref() } {
-            if key::equal(&entry.key, key) {
-                block.touch(slot, self.now());
-                // SAFETY: entered above.
-                return Some(unsafe { Pin::by_slot(entry, slot, &self.shared) });
-            }
-        }
-        if slot.leave() {
-            self.shared.collect();
-        }
-        None
-    }
-
-    /// The rest of [`find`](Self::find): the other slots, then the table.
-    #[inline(never)]
-    fn find_beyond_last<'a>(&'a self, block: Option<&'a Block>, key: &[u64]) -> Option<Hold<'a, V>> {
-        let hash = self.hash(key);
-        if let Some(block) = block {
-            for slot in block.candidates(hash) {
-                if let Some(pin) = self.pin(block, slot, key) {
-                    block.set_last(slot);
-                    return Some(pin.into_hold());
-                }
-            }
-        }
-        self.find_in_table(block.or_else(|| self.register()), hash, key).map(Pin::into_hold)
-    }
-
-    #[inline(always)]
-    fn hash(&self, key: &[u64]) -> u64 {
-        key::hash(key) & self.hash_mask
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        match self.floor.load(Relaxed) {
-            BY_CLOCK => clock::now(),
-            floor => floor,
-        }
-    }
-
-    #[inline(always)]
-    fn block(&self) -> Option<&Block> {
-        // SAFETY: the block lives as long as the thread's table and the cache do. The cache is borrowed for the life of the
-        // answer. The table goes when the thread ends, and with it the last users of the answer, except for pins, which
-        // keep the block alive themselves: see `Table::drop`.
-        unsafe { local::block(&self.id).as_ref() }
-    }
-
-    // --- under the lock
-
-    fn lock(&self) -> MutexGuard<'_, State<V>> {
-        lock(&self.shared.state)
-    }
-
-    /// Makes a block for this thread. `None` if the thread is ending.
-    #[cold]
-    fn register(&self) -> Option<&Block> {
-        let block = local::register(&self.id)?;
-        self.adopt(block);
-        self.block()
-    }
-
-    /// Lets evictions know of a block.
-    fn adopt(&self, block: Arc<Block>) {
-        let mut state = self.lock();
-        state.add_block(block);
-        self.set_floor(&state);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn find_in_table<'a>(&'a self, block: Option<&'a Block>, hash: u64, key: &[u64]) -> Option<Pin<'a, V>> {
-        let mut garbage = Garbage::new();
-        let mut state = self.lock();
-        state.collect(&mut garbage);
-        let found = state.find(hash, key);
-        let pin = found.map(|i| self.hit(&mut state, i, block));
-        drop(state);
-        drop(garbage);
-        pin
-    }
-
-    /// Counts a hit of an entry in the table and pins it.
-    fn hit<'a>(&'a self, state: &mut State<V>, i: usize, block: Option<&'a Block>) -> Pin<'a, V> {
-        let stamp = self.stamp(block);
-        state.count_hit(i, stamp);
-        self.pin_in_table(state, i, block, stamp)
-    }
-
-    /// The time of something that happens under the lock.
-    fn stamp(&self, block: Option<&Block>) -> u64 {
-        match block {
-            Some(block) => block.tick(self.now()),
-            None => {
-                let now = clock::now();
-                if self.floor.load(Relaxed) != BY_CLOCK {
-                    self.floor.store(now + 1, Relaxed);
-                }
-                now
-            }
-        }
-    }
-
-    /// Chooses how hits are stamped, as threads with blocks have come or gone.
-    fn set_floor(&self, state: &State<V>) {
-        let alone = state.blocks() <= 1;
-        self.floor.store(if alone { clock::now() + 1 } else { BY_CLOCK }, Relaxed);
-    }
-
-    /// Pins an entry in the table by a slot of the block, or else by its reference count.
-    fn pin_in_table<'a>(
-        &'a self,
-        state: &mut State<V>,
-        i: usize,
-        block: Option<&'a Block>,
-        stamp: u64,
-    ) -> Pin<'a, V> {
-        let entry = state.entry(i).clone();
-        let address: *const Entry<V> = &*entry;
-        let address = address.cast_mut().cast::<()>();
-        let Some((block, slot)) = block.and_then(|b| Some((b, b.choose(entry.hash, address)?))) else {
-            return Pin::by_count(entry, &self.shared);
-        };
-        state.harvest_slot(block, slot);
-        block.fill(slot, entry.hash, address, stamp);
-        // SAFETY: filling a slot enters it.
-        unsafe { Pin::by_slot(&entry, &block.slots()[slot], &self.shared) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn get_or_build_in<'a>(
-        &'a self,
-        block: Option<&'a Block>,
-        key: &[u64],
-        describe: &mut dyn FnMut() -> Vec<Part>,
-        build: &mut dyn FnMut() -> Result<V>,
-    ) -> Result<Pin<'a, V>> {
-        let hash = self.hash(key);
-        let mut garbage = Garbage::new();
-        let mut state = self.lock();
-        state.collect(&mut garbage);
-        if let Some(i) = state.find(hash, key) {
-            let pin = self.hit(&mut state, i, block);
-            drop(state);
-            return Ok(pin);
-        }
-        state.count_miss();
-        if let Some(flight) = state.flight(hash, key).cloned() {
-            drop(state);
-            drop(garbage);
-            return match flight.wait() {
-                Some(outcome) => outcome.map(|entry| Pin::by_count(entry, &self.shared)),
-                None => Err(self.recursive(&describe())),
-            };
-        }
-        let flight = Arc::new(Flight::new(hash, key.into()));
-        state.add_flight(flight.clone());
-        drop(state);
-        drop(garbage);
-        self.build(block, &flight, describe, build)
-    }
-
-    /// Builds the entry of this thread's flight.
-    fn build<'a>(
-        &'a self,
-        block: Option<&'a Block>,
-        flight: &Arc<Flight<Arc<Entry<V>>>>,
-        describe: &mut dyn FnMut() -> Vec<Part>,
-        build: &mut dyn FnMut() -> Result<V>,
-    ) -> Result<Pin<'a, V>> {
-        let make = || -> Result<Arc<Entry<V>>> {
-            let value = build()?;
-            let (hash, key) = (flight.hash, flight.key.clone());
-            Ok(Arc::new(Entry { hash, key, parts: describe(), bytes: value.bytes(), value }))
-        };
-        // Unwind safe: the closure changes nothing of the cache, what it has made is lost, and it is not called again.
-        let made = catch_unwind(AssertUnwindSafe(make));
-        let outcome = made.as_ref().map_or_else(|payload| Err(self.panicked(&**payload)), Result::clone);
-
-        let mut garbage = Garbage::new();
-        let mut state = self.lock();
-        state.collect(&mut garbage);
-        state.remove_flight(flight);
-        let pin = outcome.clone().map(|entry| {
-            let stamp = self.stamp(block);
-            let i = state.insert(entry, stamp, self.shared.capacity, &mut garbage);
-            self.set_floor(&state);
-            self.pin_in_table(&mut state, i, block, stamp)
-        });
-        drop(state);
-        flight.land(outcome);
-        pin
-    }
-
-    fn recursive(&self, key: &[Part]) -> Error {
-        let key = key.iter().map(Part::to_string).collect::<Vec<_>>().join(", ");
-        Error::Recursive { family: self.shared.name.clone(), key }
-    }
-
-    fn panicked(&self, payload: &(dyn Any + Send)) -> Error {
-        let text = payload.downcast_ref::<&str>().copied();
-        let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        Error::Panic {
-            callee: format!("the body of family `{}`", self.shared.name),
-            message: message.unwrap_or("a value that is no text").to_string(),
-        }
-    }
-}
-
-impl<V> Shared<V> {
-    /// Drops the retired entries that are no longer in use.
-    #[cold]
-    #[inline(never)]
-    fn collect(&self) {
-        let mut garbage = Garbage::new();
-        let mut state = lock(&self.state);
-        state.collect(&mut garbage);
-        drop(state);
     }
 }
 

@@ -102,6 +102,11 @@ impl Bench {
         self.built() != before
     }
 
+    /// Dispatches `k`.
+    pub fn call(&self, k: u64) {
+        assert_eq!(self.get(k).unwrap().read(), k);
+    }
+
     pub fn has(&self, k: u64) -> bool {
         self.cache.contains(key(k))
     }
