@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::aval::shape_text;
-use crate::client::{Client, Device};
+use crate::client::{Client, Device, other_client};
 use crate::engine::RawBuffer;
 use crate::host::Element;
 use crate::{Aval, DType, Error, Result};
@@ -215,11 +215,7 @@ impl Array {
             return Ok(self.clone());
         }
         if device.client() != self.client() {
-            return Err(Error::Client {
-                argument: "device".into(),
-                expected: self.client().to_string(),
-                got: device.client().to_string(),
-            });
+            return Err(other_client("device".into(), "a device", self.client(), device.client()));
         }
         // SAFETY: the buffer is alive as long as the handle; the copy is ours and has the same dtype and shape.
         unsafe {

@@ -36,7 +36,10 @@ pub struct Device {
 impl Client {
     /// A client of any engine, for the rest of the process.
     pub fn with_engine(engine: impl Engine) -> Client {
-        Client(Box::leak(Box::new(Handle { version: crate::array::HANDLE_VERSION, engine: Box::new(engine) })))
+        Client(Box::leak(Box::new(Handle {
+            version: crate::array::HANDLE_VERSION,
+            engine: Box::new(engine),
+        })))
     }
 
     /// The platform in lower case: `cpu`, `cuda`, `host`.
@@ -102,11 +105,18 @@ impl Client {
         if device.client == self {
             return Ok(());
         }
-        Err(Error::Client {
-            argument: "device".into(),
-            expected: self.to_string(),
-            got: device.client.to_string(),
-        })
+        Err(other_client("device".into(), "a device", self, device.client))
+    }
+}
+
+/// The error of an argument, `an array` or `a device`, that belongs to another client.
+pub(crate) fn other_client(argument: String, what: &str, expected: Client, got: Client) -> Error {
+    // Two clients of one plugin have the same description.
+    let another = if got.to_string() == expected.to_string() { "another " } else { "" };
+    Error::Client {
+        argument,
+        expected: format!("{what} of {expected}"),
+        got: format!("one of {another}{got}"),
     }
 }
 

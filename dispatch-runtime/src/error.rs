@@ -49,13 +49,13 @@ pub enum Error {
         got: String,
     },
     /// An argument belongs to another client.
-    #[error("argument `{argument}`: expected an array of {expected}, got one of {got}")]
+    #[error("argument `{argument}`: expected {expected}, got {got}")]
     Client {
         /// The argument's path.
         argument: String,
-        /// The client of the call.
+        /// What it must be: an array of the client of the call.
         expected: String,
-        /// The argument's client.
+        /// What it is: one of another client.
         got: String,
     },
     /// An array that was given away by donation, or is passed twice in the call that donates it.
@@ -165,7 +165,9 @@ pub enum Error {
         got: String,
     },
     /// A name that is no element type.
-    #[error("unknown dtype `{name}`; expected one of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128")]
+    #[error(
+        "unknown dtype `{name}`; expected one of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128"
+    )]
     UnknownDType {
         /// The name.
         name: String,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::array::Array;
 use crate::aval::{shape_text, short};
-use crate::client::{Client, Device};
+use crate::client::{Client, Device, other_client};
 use crate::engine::{self, RawBuffer};
 use crate::{Aval, Error, Result};
 
@@ -114,11 +114,7 @@ impl Executable {
     fn check_argument(&self, i: usize, arg: &Array, input: &Aval) -> Result<()> {
         let argument = || (i + 1).to_string();
         if arg.client() != self.client() {
-            return Err(Error::Client {
-                argument: argument(),
-                expected: self.client().to_string(),
-                got: arg.client().to_string(),
-            });
+            return Err(other_client(argument(), "an array", self.client(), arg.client()));
         }
         if arg.is_donated() {
             return Err(Error::Donated {

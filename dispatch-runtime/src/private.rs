@@ -11,7 +11,8 @@ pub use crate::family::{
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::signature::{
-    CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec,
+    CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec, field_path,
+    item_path,
 };
 pub use crate::tree::{InputTree, OutputTree, Outputs, Place};
 pub use crate::{Array, Aval, Client, DType, Program, Result};
@@ -49,16 +50,6 @@ pub fn list_field<'a, L: Leaf>(leaves: &'a [L]) -> Field<'a> {
     Field::List(leaves.iter().map(|leaf| leaf as &dyn Leaf).collect())
 }
 
-/// `path$name`, or `name` alone at the top.
-pub fn field_path(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}${name}") }
-}
-
-/// `path[[1]]` for the first item.
-pub fn item_path(path: &str, i: usize) -> String {
-    format!("{path}[[{}]]", i + 1)
-}
-
 fn part(name: String, value: impl fmt::Display) -> Part {
     Part { name, value: value.to_string() }
 }
@@ -68,16 +59,20 @@ pub fn part_dtype(path: String, dtype: DType) -> Part {
     part(format!("dtype of `{path}`"), dtype)
 }
 
-/// A size: `at` is its position, `name` the captured name or nothing.
+/// `of `a` (n)`: an argument and the captured name, which may be empty.
+fn of(path: &str, name: &str) -> String {
+    let name = if name.is_empty() { String::new() } else { format!(" ({name})") };
+    format!("of `{path}`{name}")
+}
+
+/// A size: `at` is its position, `size 2`, and `name` the captured name or nothing.
 pub fn part_size(path: String, at: &str, name: &str, size: i64) -> Part {
-    let name = if name.is_empty() { String::new() } else { format!("{name} = ") };
-    part(format!("size {name}`{path}`.shape{at}"), size)
+    part(format!("{at} {}", of(&path, name)), size)
 }
 
 /// Leading sizes, under the captured name or none.
 pub fn part_lead(path: String, name: &str, sizes: &[i64]) -> Part {
-    let name = if name.is_empty() { "..".into() } else { format!("{name}..") };
-    part(format!("leading sizes {name} of `{path}`"), shape_text(sizes))
+    part(format!("leading sizes {}", of(&path, name)), shape_text(sizes))
 }
 
 /// The length of a list.
@@ -85,15 +80,23 @@ pub fn part_len(path: String, len: usize) -> Part {
     part(format!("length of `{path}`"), len)
 }
 
-/// A static argument, or the context, which `describe` writes.
+/// A static argument, which `describe` writes.
 pub fn part_static(name: &str, describe: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result) -> Part {
-    struct By<F>(F);
-    impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for By<F> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0(f)
-        }
-    }
     part(format!("`{name}`"), By(describe))
+}
+
+/// The value of the family's `context` function.
+pub fn part_context(describe: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result) -> Part {
+    part("context".to_owned(), By(describe))
+}
+
+/// What a function writes.
+struct By<F>(F);
+
+impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for By<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0(f)
+    }
 }
 
 /// Writes a struct or variant as Rust would; fields without names have an empty one.

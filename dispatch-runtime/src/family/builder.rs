@@ -83,13 +83,20 @@ pub struct FamilyBuilder<F> {
     client: Client,
     settings: Settings,
     device: Option<Device>,
+    colliding: bool,
     family: PhantomData<fn() -> F>,
 }
 
 impl<F: DeclaredFamily> FamilyBuilder<F> {
     /// Starts from the declaration.
     pub fn new(client: &Client) -> FamilyBuilder<F> {
-        FamilyBuilder { client: *client, settings: F::settings(), device: None, family: PhantomData }
+        FamilyBuilder {
+            client: *client,
+            settings: F::settings(),
+            device: None,
+            colliding: false,
+            family: PhantomData,
+        }
     }
 
     /// The number of compiled programs kept; 0 is an error of [`FamilyBuilder::build`].
@@ -118,12 +125,21 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
         self
     }
 
+    /// Makes all hashes of keys equal, which changes no answer. For tests.
+    #[doc(hidden)]
+    pub fn colliding_hashes(mut self) -> Self {
+        self.colliding = true;
+        self
+    }
+
     /// Makes the family.
     ///
     /// An error if the capacity is 0 or the device belongs to another client.
     pub fn build(self) -> Result<F> {
         let Settings { name, capacity, policy, device, default_device } = self.settings;
-        let target = self.device.unwrap_or_else(|| self.client.default_device());
+        // A resolver is asked on each call, and once if the device is fixed.
+        let resolved = default_device.filter(|_| device == DevicePolicy::Fixed).map(|ask| ask(&self.client));
+        let target = self.device.or(resolved).unwrap_or_else(|| self.client.default_device());
         if target.client() != self.client {
             return Err(Error::Option {
                 option: "device",
@@ -131,10 +147,14 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
                 got: format!("one of {}", target.client()),
             });
         }
+        let mut cache = Cache::new(name, capacity, policy)?;
+        if self.colliding {
+            cache = cache.with_colliding_hashes();
+        }
         Ok(F::from_family(Family {
             name,
             client: self.client,
-            cache: Cache::new(name, capacity, policy)?,
+            cache,
             moves: device == DevicePolicy::Fixed,
             device: target,
             resolver: default_device,

@@ -21,7 +21,7 @@ pub use place::{
 pub use run::{Buffers, Visitor, nothing_donated};
 
 use crate::cache::{Cache, Part, Pin, Stats};
-use crate::client::{Client, Device};
+use crate::client::{Client, Device, other_client};
 use crate::key::Sink;
 use crate::signature::{self, Field, Scope};
 use crate::tree::Place;
@@ -70,11 +70,7 @@ impl Family {
     fn resolve(&self, resolver: fn(&Client) -> Device) -> Result<u32> {
         let device = resolver(&self.client);
         if device.client() != self.client {
-            return Err(Error::Client {
-                argument: "default_device".into(),
-                expected: self.client.to_string(),
-                got: device.client().to_string(),
-            });
+            return Err(other_client("default_device".into(), "a device", self.client, device.client()));
         }
         Ok(device.index())
     }
@@ -111,9 +107,11 @@ impl Family {
         self.cache.clear();
     }
 
-    /// The device, as a part of the key.
-    pub fn part_device(&self, device: u32) -> Part {
-        Part { name: "device".into(), value: self.client.device_at(device).to_string() }
+    /// Appends the device to the parts of a key, unless all keys have the same one.
+    pub fn describe_device(&self, device: u32, parts: &mut Vec<Part>) {
+        if !self.moves {
+            parts.push(Part { name: "device".into(), value: self.client.device_at(device).to_string() });
+        }
     }
 
     /// Whether a call with this key would hit, else which part of the key is new.

@@ -36,7 +36,12 @@ impl<'a> HostView<'a> {
     /// A view of one value, of rank 0.
     #[inline]
     pub fn scalar<T: Element>(value: &'a T) -> HostView<'a> {
-        HostView { dtype: T::DTYPE, shape: &[], data: std::ptr::from_ref(value).cast(), data_lifetime: PhantomData }
+        HostView {
+            dtype: T::DTYPE,
+            shape: &[],
+            data: std::ptr::from_ref(value).cast(),
+            data_lifetime: PhantomData,
+        }
     }
 
     /// A view of raw bytes that hold elements of `dtype`.
@@ -181,7 +186,7 @@ fn check_len(len: usize, shape: &[i64]) -> Result<()> {
     }
     Err(Error::Shape {
         argument: "shape".into(),
-        expected: format!("a shape of {len} elements"),
+        expected: format!("of {len} elements"),
         got: crate::aval::shape_text(shape),
     })
 }

@@ -19,6 +19,8 @@ pub struct Scope {
     pub fields: &'static [FieldSpec],
     /// The captured names, in order of their first appearance; [`Dim::Captured`] and [`Lead::Named`] are indices.
     pub names: &'static [&'static str],
+    /// For each name the field that gives it: an array, or a list that must not be empty.
+    pub sources: &'static [usize],
 }
 
 /// One dynamic argument, or one field.
@@ -116,17 +118,35 @@ impl DTypeSpec {
         }
     }
 
-    /// `f32`, `f32 or f64`, `any float`.
+    /// `f32`, `f32 or f64`, `f16, bf16, f32 or f64`.
     pub(crate) fn text(self) -> String {
         match self {
             DTypeSpec::One(d) => d.to_string(),
-            DTypeSpec::Choice(list) => list.iter().map(DType::to_string).collect::<Vec<_>>().join(" or "),
+            DTypeSpec::Choice(list) => list_text(list.iter().copied()),
             DTypeSpec::Any => "any".into(),
-            DTypeSpec::Float => "any float".into(),
-            DTypeSpec::Int => "any integer".into(),
+            DTypeSpec::Float | DTypeSpec::Int => {
+                list_text(DType::ALL.iter().copied().filter(|d| self.allows(*d)))
+            }
             DTypeSpec::Same(_) => unreachable!("resolved before it is shown"),
         }
     }
+}
+
+/// `f32, f64 or i32`.
+fn list_text(dtypes: impl Iterator<Item = DType>) -> String {
+    let mut names: Vec<String> = dtypes.map(|dtype| dtype.to_string()).collect();
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} or {last}", names.join(", ")) }
+}
+
+/// `path$name`, or `name` alone at the top.
+pub fn field_path(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}${name}") }
+}
+
+/// `path[[1]]` for the first item.
+pub fn item_path(path: &str, i: usize) -> String {
+    format!("{path}[[{}]]", i + 1)
 }
 
 impl Scope {

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, capture_name, code, dtype_name, plain, tree_call, tree_donates};
 use super::{call_scope, local_scope, output};
-use crate::syntax::{CaptureKind, Count, DevicePolicy, Dynamic, DynamicKind, Family, Leaves, Param, Static};
+use crate::syntax::{CaptureKind, Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
 
 /// The checked arguments of one call, with what the key and the body need of them.
 pub(super) fn call_struct(family: &Family) -> TokenStream {
@@ -162,20 +162,16 @@ fn distinct(scope: &Scope<'_>) -> TokenStream {
 }
 
 fn encode_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
-    let device = match family.options.device {
-        DevicePolicy::FirstInput => Some(code! { sink.word(self.__device as u64); }),
-        DevicePolicy::Fixed => None,
-    };
     let dynamics = scope.encode(|name| code! { self.#name });
     let statics = family.statics().map(|(_, fixed)| {
         let (name, ty) = (&fixed.name, &fixed.ty);
         code! { <#ty as __dispatch::StaticKey>::encode(self.#name, sink); }
     });
     code! {
-        /// The key.
+        /// The key. The device of a family with `device = fixed` is always the same, unless a builder changed that.
         #[inline(always)]
         fn encode(&self, sink: &mut __dispatch::Sink<'_>) {
-            #device
+            sink.word(self.__device as u64);
             #dynamics
             #(#statics)*
             __dispatch::StaticKey::encode(&self.__context, sink);
@@ -184,10 +180,6 @@ fn encode_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
 }
 
 fn describe_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
-    let device = match family.options.device {
-        DevicePolicy::FirstInput => Some(code! { parts.push(family.part_device(self.__device)); }),
-        DevicePolicy::Fixed => None,
-    };
     let dynamics =
         scope.describe(|name| code! { self.#name }, |name| code! { ::std::string::String::from(#name) });
     let statics = family.statics().map(|(_, fixed)| {
@@ -198,18 +190,16 @@ fn describe_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
     });
     let context = family.options.context.as_ref().map(|_| {
         code! {
-            parts.push(__dispatch::part_static("context", |f| __dispatch::StaticKey::describe(&self.__context, f)));
+            parts.push(__dispatch::part_context(|f| __dispatch::StaticKey::describe(&self.__context, f)));
         }
     });
     code! {
         /// The parts of the key, for people.
         #[cold]
-        #[allow(unused_variables)]
         fn describe(&self, family: &__dispatch::Family) -> ::std::vec::Vec<__dispatch::Part> {
-            #[allow(unused_mut)]
             let mut all = ::std::vec::Vec::new();
             let parts = &mut all;
-            #device
+            family.describe_device(self.__device, parts);
             #dynamics
             #(#statics)*
             #context

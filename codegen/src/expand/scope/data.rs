@@ -10,9 +10,15 @@ impl Scope<'_> {
     pub fn data(&self) -> TokenStream {
         let owner = &self.owner;
         let names = self.captures.iter().map(|c| plain(&c.ident));
+        let sources = self.captures.iter().map(|c| self.position(c.binding().param));
         let fields = self.fields.iter().map(|(_, field)| self.field_data(field));
         code! {
-            __dispatch::Scope { owner: #owner, fields: &[#(#fields),*], names: &[#(#names),*] }
+            __dispatch::Scope {
+                owner: #owner,
+                fields: &[#(#fields),*],
+                names: &[#(#names),*],
+                sources: &[#(#sources),*],
+            }
         }
     }
 

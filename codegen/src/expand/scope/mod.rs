@@ -90,11 +90,12 @@ fn size_at(shape: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
     }
 }
 
-/// `[0]`, or `[-1]` where the rank is free.
+/// `size 1`, or `size 1 from the end` where the rank is free.
 fn position_text(at: Position) -> String {
     match at {
-        Position::Front(i) => format!("[{i}]"),
-        Position::Back(i) => format!("[-{}]", i + 1),
+        Position::Front(i) => format!("size {}", i + 1),
+        Position::Back(0) => "last size".to_owned(),
+        Position::Back(i) => format!("size {} from the end", i + 1),
         Position::Leading => String::new(),
     }
 }
