@@ -139,7 +139,7 @@ fn readiness_can_be_asked_and_awaited() {
 #[test]
 fn text_that_is_no_program_is_an_error_with_the_compilers_message() {
     let error =
-        client().compile_on(&Source::StableHlo("garbage".into()), client().default_device()).unwrap_err();
+        client().compile_on(Source::StableHlo("garbage".into()), client().default_device()).unwrap_err();
     let Error::Pjrt { function, message, .. } = &error else { panic!("{error}") };
     assert_eq!((*function, error.code()), ("PJRT_Client_Compile", "pjrt"));
     assert!(message.contains("garbage"), "{message}");
@@ -150,7 +150,7 @@ fn text_that_is_no_program_is_an_error_with_the_compilers_message() {
 fn programs_with_types_that_the_runtime_lacks_are_named() {
     let compile = |text: &str| {
         client()
-            .compile_on(&Source::StableHlo(text.into()), client().default_device())
+            .compile_on(Source::StableHlo(text.into()), client().default_device())
             .unwrap_err()
             .to_string()
     };
@@ -266,4 +266,15 @@ fn messages_name_plugin_and_version() {
     assert!(description.contains(".so (PJRT C API 0."), "{description}");
     assert!(client().to_string().starts_with("client cpu of "), "{}", client());
     assert_eq!(client().default_device().to_string(), "cpu:0");
+}
+
+#[test]
+fn extensions_are_found_or_missed_by_name() {
+    let engine = engine(client());
+    assert!(engine.api_minor() >= 54);
+    // `PJRT_Extension_Type_FFI`; all three CPU plugins have it.
+    assert!(engine.extension(5, "FFI").is_ok());
+    let error = engine.extension(9999, "Imaginary").unwrap_err();
+    assert_eq!(error.code(), "unimplemented");
+    assert!(error.to_string().contains("the extension Imaginary"), "{error}");
 }

@@ -28,7 +28,7 @@ fn devices_have_names_and_ids_of_their_own() {
 #[test]
 fn a_program_for_the_second_device_runs_there() {
     let (client, first, second) = two_devices();
-    let executable = client.compile_on(&Source::StableHlo(add("tensor<4xf32>")), second).unwrap();
+    let executable = client.compile_on(Source::StableHlo(add("tensor<4xf32>")), second).unwrap();
     let data = [1f32, 2.0, 3.0, 4.0];
     let there = client.array_on(&data, [4], second).unwrap();
     let sum = run(&executable, &[&there, &there]);
@@ -70,7 +70,7 @@ fn a_copy_waits_for_a_result_that_is_still_computed() {
            %3 = stablehlo.add %2, %a : tensor<{n}xf64>
            return %3 : tensor<{n}xf64> }}"
     );
-    let executable = client.compile_on(&Source::StableHlo(text), first).unwrap();
+    let executable = client.compile_on(Source::StableHlo(text), first).unwrap();
     let data: Vec<f64> = (0..n).map(f64::from).collect();
     let a = client.array_on(&data, [i64::from(n)], first).unwrap();
     for _ in 0..3 {
@@ -87,7 +87,7 @@ fn a_copy_is_an_array_of_its_own() {
     let text = "func.func @main(%a: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<4xf32> {
         %0 = stablehlo.add %a, %a : tensor<4xf32>
         return %0 : tensor<4xf32> }";
-    let double = client.compile_on(&Source::StableHlo(text.into()), first).unwrap();
+    let double = client.compile_on(Source::StableHlo(text.into()), first).unwrap();
     let a = client.array_on(&[1f32, 2.0, 3.0, 4.0], [4], first).unwrap();
     let copy = a.to_device(second).unwrap();
     let doubled = run(&double, &[&a]);
@@ -175,7 +175,7 @@ fn options_that_the_plugin_does_not_know_are_its_own_business() {
         .set("dispatch_float", 0.5f32)
         .set("dispatch_bool", true);
     match Client::for_platform("cpu", &options) {
-        Ok(client) => assert_eq!(client.devices().len() > 0, true),
+        Ok(client) => assert!(client.devices().len() > 0),
         Err(error) => assert_eq!(error.code(), "pjrt", "{error}"),
     }
 }

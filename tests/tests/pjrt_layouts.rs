@@ -63,7 +63,7 @@ fn an_argument_in_another_order_is_refused() {
     let text = "func.func @main(%a: tensor<2x3xf32> {mhlo.layout_mode = \"{0,1}\"}) -> tensor<2x3xf32> {
         %0 = stablehlo.add %a, %a : tensor<2x3xf32>
         return %0 : tensor<2x3xf32> }";
-    let error = client().compile_on(&Source::StableHlo(text.into()), client().default_device()).unwrap_err();
+    let error = client().compile_on(Source::StableHlo(text.into()), client().default_device()).unwrap_err();
     assert_eq!(error.code(), "invalid_program");
     assert!(error.to_string().contains("argument 1 has the layout [0, 1]"), "{error}");
 }

@@ -32,7 +32,7 @@ fn failing_compiles_leak_nothing() {
     let count = times(5_000, 100_000);
     stays_flat(20 * count + (2 << 20), 2_000, count, |i| {
         let error = client
-            .compile_on(&Source::StableHlo(format!("garbage_{i}")), client.default_device())
+            .compile_on(Source::StableHlo(format!("garbage_{i}")), client.default_device())
             .unwrap_err();
         assert_eq!(error.code(), "pjrt");
     });

@@ -22,7 +22,7 @@ pub fn engine(client: Client) -> &'static PjrtEngine {
 }
 
 pub fn compile(client: Client, text: &str) -> Executable {
-    client.compile_on(&Source::StableHlo(text.to_owned()), client.default_device()).unwrap()
+    client.compile_on(Source::StableHlo(text.to_owned()), client.default_device()).unwrap()
 }
 
 pub fn pjrt(executable: &Executable) -> &PjrtExecutable {

@@ -1,7 +1,7 @@
 //! The part of the PJRT C API that the runtime uses, declared by hand.
 //!
 //! The function table and the argument structs of `pjrt_c_api.h` only ever grow at their ends, so the declarations
-//! here fit every plugin from version 0.54 on: [`super::call`] compares sizes before it relies on anything. Names are
+//! here fit every plugin from version 0.54 on: the callers compare sizes before they rely on anything. Names are
 //! those of the header. Each struct states its size and the offset of every field; both are asserted at compile time,
 //! and the tests compare them with the header of 0.81 and with `pjrt-sys` (0.54).
 
@@ -34,8 +34,15 @@ pub unsafe trait Struct: Copy {
     }
 }
 
-/// Name, size and fields (name, offset) of a declared struct, for the tests.
-pub type Layout = (&'static str, usize, &'static [(&'static str, usize)]);
+/// What is declared of a struct, for the tests.
+pub struct Layout {
+    pub name: &'static str,
+    pub size: usize,
+    /// The size in version 0.54.
+    pub oldest_size: usize,
+    /// Name and offset of each field.
+    pub fields: &'static [(&'static str, usize)],
+}
 
 macro_rules! opaque {
     ($($name:ident)*) => { $(#[repr(C)] pub struct $name { private: [u8; 0] })* };
@@ -46,7 +53,7 @@ opaque! {
     PJRT_LoadedExecutable PJRT_Buffer PJRT_ExecuteContext PJRT_SerializedExecutable
 }
 
-/// A node of the list of extensions.
+/// A node of the list of extensions: an extension of some `kind` starts with it.
 #[repr(C)]
 pub struct PJRT_Extension_Base {
     pub struct_size: usize,
@@ -77,7 +84,12 @@ macro_rules! structs {
             };
         )*
         /// The layout of every struct declared here.
-        pub const LAYOUTS: &[Layout] = &[$((stringify!($name), $size, &[$((stringify!($field), $offset)),*])),*];
+        pub const LAYOUTS: &[Layout] = &[$(Layout {
+            name: stringify!($name),
+            size: $size,
+            oldest_size: $name::OLDEST_SIZE,
+            fields: &[$((stringify!($field), $offset)),*],
+        }),*];
     };
 }
 
@@ -365,6 +377,9 @@ table! {
     PJRT_Executable_Fingerprint,
     PJRT_Client_TopologyDescription,
     PJRT_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args),
+    PJRT_Memory_Kind_Id,
+    PJRT_ExecuteContext_Create,
+    PJRT_ExecuteContext_Destroy,
 }
 
 /// The table starts with its size, the extensions and the version, then comes one pointer after the other.

@@ -8,9 +8,10 @@
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 
 use super::abi::{self, *};
+use super::codes;
 use crate::{Error, Result};
 
 /// A loaded plugin: its function table and what messages say about it. Lives for the rest of the process.
@@ -200,7 +201,7 @@ impl Plugin {
                 let mut again: Roomy<PJRT_Error_Destroy_Args> = Roomy::new(self);
                 again.args.error = failed;
                 (self.errors.destroy)(&raw mut again.args);
-                code.args.code = UNKNOWN;
+                code.args.code = codes::UNKNOWN;
             }
             (self.errors.destroy)(&raw mut destroy.args);
             (message, code.code)
@@ -215,7 +216,7 @@ impl Plugin {
                 ),
             };
         }
-        Error::Pjrt { function, status: status(code), message: message.trim_end().to_owned() }
+        Error::Pjrt { function, status: codes::status(code), message: message.trim_end().to_owned() }
     }
 }
 
@@ -242,61 +243,9 @@ pub(super) unsafe fn slice<'a, T>(data: *const T, len: usize) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(data, len) }
 }
 
-const UNKNOWN: c_int = 2;
-
-/// The name of a `PJRT_Error_Code`.
-fn status(code: c_int) -> &'static str {
-    match code {
-        0 => "OK",
-        1 => "CANCELLED",
-        3 => "INVALID_ARGUMENT",
-        4 => "DEADLINE_EXCEEDED",
-        5 => "NOT_FOUND",
-        6 => "ALREADY_EXISTS",
-        7 => "PERMISSION_DENIED",
-        8 => "RESOURCE_EXHAUSTED",
-        9 => "FAILED_PRECONDITION",
-        10 => "ABORTED",
-        11 => "OUT_OF_RANGE",
-        12 => "UNIMPLEMENTED",
-        13 => "INTERNAL",
-        14 => "UNAVAILABLE",
-        15 => "DATA_LOSS",
-        16 => "UNAUTHENTICATED",
-        _ => "UNKNOWN",
-    }
-}
-
-/// The `PJRT_Buffer_Type` of a dtype.
-pub(super) const fn buffer_type(dtype: crate::DType) -> c_int {
-    use crate::DType::*;
-    match dtype {
-        Bool => 1,
-        I8 => 2,
-        I16 => 3,
-        I32 => 4,
-        I64 => 5,
-        U8 => 6,
-        U16 => 7,
-        U32 => 8,
-        U64 => 9,
-        F16 => 10,
-        F32 => 11,
-        F64 => 12,
-        BF16 => 13,
-        C64 => 14,
-        C128 => 15,
-    }
-}
-
-/// The dtype of a `PJRT_Buffer_Type`, if the runtime has it.
-pub(super) fn dtype(buffer_type: c_int) -> Option<crate::DType> {
-    crate::DType::ALL.iter().copied().find(|&d| self::buffer_type(d) == buffer_type)
-}
-
 /// A null event pointer is nothing to destroy; all others go through here exactly once.
 pub(super) fn destroy_event(plugin: &Plugin, event: *mut abi::PJRT_Event) {
-    if event != null_mut() {
+    if !event.is_null() {
         // SAFETY: the event is ours and not used again. A failure to destroy leaves nothing to do.
         let _ = unsafe { call!(plugin, PJRT_Event_Destroy { event: event }) };
     }

@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 use prost::Message;
 
 use super::abi::*;
-use super::call::{Plugin, Roomy, call, dtype, slice};
+use super::call::{Plugin, Roomy, call, slice};
+use super::codes::dtype;
 use super::executable::MemoryStats;
 use super::{mlir, proto};
 use crate::program::Source;

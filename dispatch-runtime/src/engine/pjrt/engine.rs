@@ -7,8 +7,8 @@ use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
 use super::abi::*;
-use super::call::{Plugin, Roomy, buffer_type, call, destroy_event, function, slice, string};
-use super::{ClientOptions, CompileOptions, compile, plugin, proto, read};
+use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
+use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
 use crate::host::HostView;
 use crate::program::Source;
@@ -90,7 +90,7 @@ impl Shared {
             struct_size: self.hot.upload.size,
             client: self.client.as_ptr(),
             data: data.cast(),
-            r#type: buffer_type(dtype),
+            r#type: codes::buffer_type(dtype),
             dims: shape.as_ptr(),
             num_dims: shape.len(),
             host_buffer_semantics: IMMUTABLE_ONLY_DURING_CALL,
@@ -206,6 +206,23 @@ impl PjrtEngine {
     /// valid for the rest of the process.
     pub fn api(&self) -> NonNull<PJRT_Api> {
         self.0.plugin.api
+    }
+
+    /// An extension of the plugin by its `PJRT_Extension_Type`; `name` is for the message where it is missing.
+    ///
+    /// The list is of nodes that start with [`PJRT_Extension_Base`]; they are valid for the rest of the process.
+    pub fn extension(&self, kind: i32, name: &str) -> Result<NonNull<PJRT_Extension_Base>> {
+        // SAFETY: every table that was accepted at loading reaches past this field.
+        let mut next = unsafe { (&raw const (*self.api().as_ptr()).extension_start).read() };
+        while let Some(node) = NonNull::new(next) {
+            // SAFETY: the nodes of the plugin's list live as long as the plugin, which is never unloaded.
+            let extension = unsafe { node.as_ref() };
+            if extension.kind == kind {
+                return Ok(node);
+            }
+            next = extension.next;
+        }
+        Err(self.0.plugin.lacks(&format!("the extension {name} of the PJRT C API")))
     }
 
     /// The plugin's client, `PJRT_Client*`; it is never destroyed.

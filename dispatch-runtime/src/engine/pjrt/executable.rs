@@ -108,7 +108,13 @@ impl PjrtExecutable {
 
     /// The plugin's executable, `PJRT_LoadedExecutable*`; alive as long as `self`.
     pub fn loaded(&self) -> NonNull<PJRT_LoadedExecutable> {
-        self.ptr
+        self.loaded.ptr()
+    }
+
+    /// Shares the ownership of the plugin's executable.
+    #[cfg(feature = "pjrt")]
+    pub(super) fn share(&self) -> Arc<Loaded> {
+        self.loaded.clone()
     }
 
     /// The options that every execution gets, `PJRT_ExecuteOptions*`. They are shared and must not be changed.

@@ -1,6 +1,5 @@
 //! Where plugins are found.
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -41,34 +40,16 @@ const PLATFORMS: &[Platform] = &[
     },
 ];
 
-/// What the search reads of its surroundings, so that tests can replace it.
-pub(super) struct Surroundings {
-    pub variable: Box<dyn Fn(&str) -> Option<OsString>>,
-    /// Whether to ask an interpreter in `PATH`, and the system's folders, for Python packages.
-    pub ask_python: bool,
-}
-
-impl Surroundings {
-    /// The process's environment.
-    pub fn real() -> Surroundings {
-        Surroundings { variable: Box::new(|name| std::env::var_os(name)), ask_python: true }
-    }
-
-    /// The value of a variable that is set to something.
-    fn get(&self, name: &str) -> Option<OsString> {
-        (self.variable)(name).filter(|value| !value.is_empty())
-    }
-
-    fn dir(&self, name: &str) -> Option<PathBuf> {
-        self.get(name).map(PathBuf::from)
-    }
+/// The value of a variable that is set to something.
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Finds the plugin of a platform: the variable, the cache directory, pip's packages, in this order.
 ///
 /// A variable that names a file which is not there is an error: falling through to another plugin would hide a typing
 /// mistake.
-pub(super) fn find(platform: &str, around: &Surroundings) -> Result<PathBuf> {
+pub(super) fn find(platform: &str) -> Result<PathBuf> {
     let Some(platform) = PLATFORMS.iter().find(|p| p.name == platform) else {
         let known: Vec<String> = PLATFORMS.iter().map(|p| format!("\"{}\"", p.name)).collect();
         return Err(Error::Option {
@@ -77,7 +58,7 @@ pub(super) fn find(platform: &str, around: &Surroundings) -> Result<PathBuf> {
             got: format!("{platform:?}"),
         });
     };
-    if let Some(path) = around.dir(platform.variable) {
+    if let Some(path) = variable(platform.variable) {
         return match path.metadata() {
             Ok(_) => Ok(path),
             Err(e) => Err(Error::Plugin {
@@ -89,7 +70,7 @@ pub(super) fn find(platform: &str, around: &Surroundings) -> Result<PathBuf> {
     let mut looked = Looked(String::new());
     looked.note(format_args!("the variable {}", platform.variable), "not set");
     if let Some(file) = platform.cached {
-        match cache_dir(around) {
+        match cache_dir() {
             Some(dir) => {
                 let path = dir.join("plugins").join(platform.name).join(file);
                 if looked.is_there(&path) {
@@ -103,7 +84,7 @@ pub(super) fn find(platform: &str, around: &Surroundings) -> Result<PathBuf> {
         }
     }
     let mut seen = Vec::new();
-    for source in python::sources(around) {
+    for source in python::sources() {
         let folders: Vec<PathBuf> = (source.folders)().into_iter().filter(|f| !seen.contains(f)).collect();
         for (_, library) in platform.packages {
             for folder in &folders {
@@ -132,11 +113,10 @@ pub(super) fn find(platform: &str, around: &Surroundings) -> Result<PathBuf> {
 }
 
 /// The cache directory of the project.
-pub(super) fn cache_dir(around: &Surroundings) -> Option<PathBuf> {
-    around
-        .dir("DISPATCH_CACHE_DIR")
-        .or_else(|| Some(around.dir("XDG_CACHE_HOME")?.join("dispatch-runtime")))
-        .or_else(|| Some(around.dir("HOME")?.join(".cache/dispatch-runtime")))
+fn cache_dir() -> Option<PathBuf> {
+    variable("DISPATCH_CACHE_DIR")
+        .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("dispatch-runtime")))
+        .or_else(|| Some(variable("HOME")?.join(".cache/dispatch-runtime")))
 }
 
 /// The places looked at, a line each.

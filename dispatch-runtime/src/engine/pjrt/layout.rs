@@ -139,7 +139,7 @@ mod tests {
         let dense: Vec<u16> = (0..24).collect();
         for order in [[2i64, 1, 0], [0, 1, 2], [1, 0, 2], [1, 2, 0], [0, 2, 1], [2, 0, 1]] {
             let strides = in_order(&shape, 2, &order).unwrap();
-            let mut stored = vec![0u16; 24];
+            let mut stored = [0u16; 24];
             for (n, &value) in dense.iter().enumerate() {
                 let index = [n / 12, n / 4 % 3, n % 4];
                 let at: i64 = index.iter().zip(&strides).map(|(&i, &s)| i as i64 * s).sum();

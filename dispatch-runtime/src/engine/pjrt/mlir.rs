@@ -133,18 +133,13 @@ impl<'a> Scan<'a> {
     /// After `func.func`: whether `[visibility] @main (` follows. Steps over it if so.
     fn is_main(&mut self) -> bool {
         let start = self.at;
-        for _ in 0..2 {
-            let Some(token) = self.next() else { break };
-            match self.text_of(&token) {
-                "public" | "private" | "nested" => continue,
-                "@main" | "@\"main\"" => {
-                    if self.next().is_some_and(|t| self.text_of(&t) == "(") {
-                        return true;
-                    }
-                }
-                _ => {}
-            }
-            break;
+        let mut next = || self.next().map_or("", |token| self.text_of(&token));
+        let name = match next() {
+            "public" | "private" | "nested" => next(),
+            name => name,
+        };
+        if matches!(name, "@main" | "@\"main\"") && next() == "(" {
+            return true;
         }
         self.at = start;
         false

@@ -6,6 +6,10 @@
 #[doc(hidden)]
 pub mod abi;
 mod call;
+#[doc(hidden)]
+pub mod codes;
+#[cfg(feature = "pjrt")]
+mod compat;
 mod compile;
 mod describe;
 mod donors;
@@ -22,6 +26,8 @@ mod read;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "pjrt")]
+pub use compat::Lent;
 pub use compile::CompileOptions;
 #[doc(hidden)]
 pub use donors::mark_donors;
@@ -29,8 +35,10 @@ pub use engine::PjrtEngine;
 pub use executable::{MemoryStats, PjrtExecutable};
 pub use options::{ClientOptions, OptionValue};
 
-use crate::Result;
-use crate::client::Client;
+use crate::client::{Client, Device};
+use crate::executable::Executable;
+use crate::program::Source;
+use crate::{Error, Result};
 
 /// The client of [`Client::cpu`].
 static CPU: Mutex<Option<Client>> = Mutex::new(None);
@@ -62,6 +70,30 @@ impl Client {
     /// The plugin is looked for as [`Client::cpu`] says, for `"cuda"` by `PJRT_PLUGIN_PATH_CUDA` and in pip's
     /// `jax-cuda13-pjrt` and `jax-cuda12-pjrt`.
     pub fn for_platform(platform: &str, options: &ClientOptions) -> Result<Client> {
-        Client::from_plugin(find::find(platform, &find::Surroundings::real())?, options)
+        Client::from_plugin(find::find(platform)?, options)
+    }
+
+    /// Compiles a program for a device of this client with options for XLA's compiler, without a cache.
+    ///
+    /// An error if the client is not one of a plugin.
+    pub fn compile_with(
+        self,
+        program: impl AsRef<Source>,
+        device: Device,
+        options: &CompileOptions,
+    ) -> Result<Executable> {
+        if device.client() != self {
+            return Err(Error::Client {
+                argument: "device".into(),
+                expected: self.to_string(),
+                got: device.client().to_string(),
+            });
+        }
+        let engine: &PjrtEngine =
+            self.engine().as_any().downcast_ref().ok_or_else(|| Error::Unimplemented {
+                what: "compiling with options for XLA's compiler".into(),
+                by: self.engine().description(),
+            })?;
+        Ok(Executable::new(device, engine.compile_with(program.as_ref(), device.index() as usize, options)?))
     }
 }

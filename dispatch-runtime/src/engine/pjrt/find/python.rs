@@ -6,33 +6,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Surroundings;
+use super::variable;
 
 /// One way to learn about folders; the folders are only asked for when the earlier ways found nothing.
-pub(super) struct Source<'a> {
+pub(super) struct Source {
     pub name: &'static str,
-    pub folders: Box<dyn Fn() -> Vec<PathBuf> + 'a>,
+    pub folders: fn() -> Vec<PathBuf>,
 }
 
 /// How long an interpreter may take to say where its packages are.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The ways, cheapest and most specific first.
-pub(super) fn sources(around: &Surroundings) -> Vec<Source<'_>> {
-    let mut sources = vec![
-        Source { name: "VIRTUAL_ENV", folders: Box::new(|| prefix(around.dir("VIRTUAL_ENV"))) },
-        Source { name: "CONDA_PREFIX", folders: Box::new(|| prefix(around.dir("CONDA_PREFIX"))) },
-        Source {
-            name: "HOME",
-            folders: Box::new(|| prefix(around.dir("HOME").map(|home| home.join(".local")))),
-        },
-    ];
-    if around.ask_python {
-        sources.push(Source { name: "/usr/local", folders: Box::new(|| prefix(Some("/usr/local".into()))) });
-        sources.push(Source { name: "/usr", folders: Box::new(|| prefix(Some("/usr".into()))) });
-        sources.push(Source { name: "python3 in PATH", folders: Box::new(ask_python) });
-    }
-    sources
+pub(super) fn sources() -> [Source; 6] {
+    [
+        Source { name: "VIRTUAL_ENV", folders: || prefix(variable("VIRTUAL_ENV")) },
+        Source { name: "CONDA_PREFIX", folders: || prefix(variable("CONDA_PREFIX")) },
+        Source { name: "HOME", folders: || prefix(variable("HOME").map(|home| home.join(".local"))) },
+        Source { name: "/usr/local", folders: || prefix(Some("/usr/local".into())) },
+        Source { name: "/usr", folders: || prefix(Some("/usr".into())) },
+        Source { name: "python3 in PATH", folders: ask_python },
+    ]
 }
 
 /// The package folders under a prefix: `lib/python3*/{site,dist}-packages`, the newest Python first.
