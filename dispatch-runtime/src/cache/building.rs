@@ -68,7 +68,7 @@ impl<V: Weigh> Cache<V> {
         state.collect(&mut garbage);
         state.remove_flight(flight);
         let pin = outcome.clone().map(|entry| {
-            let stamp = self.stamp(block);
+            let stamp = self.stamp(&state, block);
             let i = state.insert(entry, stamp, self.shared.capacity, &mut garbage);
             self.set_floor(&state);
             self.pin_in_table(&mut state, i, block, stamp)

@@ -29,7 +29,8 @@ impl<V: Weigh> Cache<V> {
     #[inline(always)]
     fn pin<'a>(&'a self, block: &'a Block, slot: &'a Slot, key: &[u64]) -> Option<Pin<'a, V>> {
         let entry = slot.enter().cast_const().cast::<Entry<V>>();
-        // SAFETY: blocks with this cache's serial number hold entries of this cache, and the slot that has been entered keeps its entry alive.
+        // SAFETY: blocks with this cache's serial number hold entries of this cache, and a slot that has been entered
+        // keeps its entry alive.
         if let Some(entry) = unsafe { entry.as_ref() } {
             if key::equal(&entry.key, key) {
                 block.touch(slot, self.now());
@@ -73,9 +74,9 @@ impl<V: Weigh> Cache<V> {
 
     #[inline(always)]
     pub(super) fn block(&self) -> Option<&Block> {
-        // SAFETY: the block lives as long as the thread's table and the cache do. The cache is borrowed for the life of the
-        // answer. The table goes when the thread ends, and with it the last users of the answer, except for pins, which
-        // keep the block alive themselves: see `Table::drop`.
+        // SAFETY: the block lives as long as the thread's table and the cache do. The cache is borrowed for the life of
+        // the answer. The table goes when the thread ends, when no call of the cache is under way in it; a pin may be
+        // left, and keeps the block for ever: see `Table::drop`.
         unsafe { local::block(&self.id).as_ref() }
     }
 
@@ -113,26 +114,25 @@ impl<V: Weigh> Cache<V> {
 
     /// Counts a hit of an entry in the table and pins it.
     pub(super) fn hit<'a>(&'a self, state: &mut State<V>, i: usize, block: Option<&'a Block>) -> Pin<'a, V> {
-        let stamp = self.stamp(block);
+        let stamp = self.stamp(state, block);
         state.count_hit(i, stamp);
         self.pin_in_table(state, i, block, stamp)
     }
 
     /// The time of something that happens under the lock.
-    pub(super) fn stamp(&self, block: Option<&Block>) -> u64 {
+    pub(super) fn stamp(&self, state: &State<V>, block: Option<&Block>) -> u64 {
         match block {
             Some(block) => block.tick(self.now()),
             None => {
                 let now = clock::now();
-                if self.floor.load(Relaxed) != BY_CLOCK {
-                    self.floor.store(now + 1, Relaxed);
-                }
+                self.set_floor(state);
                 now
             }
         }
     }
 
-    /// Chooses how hits are stamped, as threads with blocks have come or gone.
+    /// Chooses how the hits to come are stamped: by the clock, or from now on upwards. To be called when threads with
+    /// blocks have come or gone, and when one without a block was given a stamp.
     pub(super) fn set_floor(&self, state: &State<V>) {
         let alone = state.blocks() <= 1;
         self.floor.store(if alone { clock::now() + 1 } else { BY_CLOCK }, Relaxed);

@@ -1,7 +1,5 @@
 //! Which entry goes when a new one comes.
 
-use std::fmt;
-
 /// The identity of an entry within its cache. Later entries have greater ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EntryId(pub(super) u64);
@@ -64,12 +62,6 @@ pub trait EvictionPolicy: Send + 'static {
 
     /// An entry has gone: evicted, removed or cleared.
     fn removed(&mut self, _entry: &Usage) {}
-}
-
-impl fmt::Debug for dyn EvictionPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("dyn EvictionPolicy")
-    }
 }
 
 /// Evicts the least recently used entry when the cache is full. The default.

@@ -114,7 +114,7 @@ fn one_late_hit_counts_more_than_a_thousand_early_ones() {
 }
 
 #[test]
-fn a_thread_that_only_builds_needs_no_slots_and_its_entry_is_recent() {
+fn a_thread_that_only_builds_needs_no_slots_and_what_it_uses_is_recent() {
     let bench = Bench::new(2);
     for k in 0..20 {
         bench.touch(100);
@@ -123,7 +123,13 @@ fn a_thread_that_only_builds_needs_no_slots_and_its_entry_is_recent() {
         };
         thread::scope(|scope| scope.spawn(build).join().unwrap().unwrap());
         assert_eq!(bench.cache.entries()[0].key, described(k));
-        assert!(!bench.touch(k) && !bench.touch(100));
+        bench.call(100);
+        assert_eq!(bench.cache.entries()[0].key, described(100));
+        thread::scope(|scope| scope.spawn(build).join().unwrap().unwrap());
+        assert_eq!(bench.cache.entries()[0].key, described(k));
+        bench.call(100);
+        assert_eq!(bench.cache.entries()[0].key, described(100));
+        assert!(!bench.touch(k));
         assert_eq!(bench.blocks(), 1);
     }
 }
