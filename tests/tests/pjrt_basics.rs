@@ -278,3 +278,19 @@ fn extensions_are_found_or_missed_by_name() {
     assert_eq!(error.code(), "unimplemented");
     assert!(error.to_string().contains("the extension Imaginary"), "{error}");
 }
+
+#[test]
+fn plugins_leave_the_shared_options_of_executions_alone() {
+    let client = client();
+    let executable = compile(client, &add("tensor<2xf32>"));
+    let options = pjrt(&executable).execute_options();
+    // SAFETY: the options live as long as the client, and nothing in this process writes to them.
+    let bytes = || unsafe { std::slice::from_raw_parts(options.as_ptr().cast::<u8>(), 112).to_vec() };
+    let before = bytes();
+    assert!(before[8..].iter().all(|&byte| byte == 0));
+    let a = client.array(&[1f32, 2.0], [2]).unwrap();
+    for _ in 0..100 {
+        run(&executable, &[&a, &a]);
+    }
+    assert_eq!(bytes(), before);
+}
