@@ -8,6 +8,8 @@ use loom::thread;
 use std::sync::Arc as PlainArc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
+use super::slots::Block;
+use super::sync::Arc;
 use super::*;
 
 /// How many values are alive, and how many were built. Not part of the model.
