@@ -146,4 +146,22 @@ mod tests {
         assert!(error.to_string().contains("1 arguments"), "{error}");
         assert!(mark_donors("func.func @other(%a: tensor<f32>) {", &[true]).is_err());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_marked_or_refused(
+            pieces in proptest::collection::vec(proptest::sample::select(vec![
+                "func.func", " ", "@main", "(", ")", "%a", ":", "tensor<2xf32>", ",", "{", "}", "\"", "\\", "//", "\n",
+                "<", ">", "->", "loc", "jax.buffer_donor", "= true", "é", "@\"main\"", "x = 1", "public", "[", "]",
+            ]), 0..40),
+            front in proptest::bool::ANY,
+        ) {
+            let start = if front { "func.func @main(%a: tensor<2xf32>, %b: " } else { "" };
+            let text = format!("{start}{}", pieces.concat());
+            if let Ok(marked) = mark_donors(&text, &[true]) {
+                proptest::prop_assert!(marked.contains(DONOR) || marked.contains(ALIAS));
+                proptest::prop_assert_eq!(mark_donors(&marked, &[true]).unwrap(), marked);
+            }
+        }
+    }
 }
