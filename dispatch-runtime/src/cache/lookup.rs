@@ -134,7 +134,7 @@ impl<V: Weigh> Cache<V> {
     /// Chooses how the hits to come are stamped: by the clock, or from now on upwards. To be called when threads with
     /// blocks have come or gone, and when one without a block was given a stamp.
     pub(super) fn set_floor(&self, state: &State<V>) {
-        let alone = state.blocks() <= 1;
+        let alone = state.blocks().len() <= 1;
         self.floor.store(if alone { clock::now() + 1 } else { BY_CLOCK }, Relaxed);
     }
 

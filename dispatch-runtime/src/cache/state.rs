@@ -113,9 +113,9 @@ impl<V> State<V> {
         self.blocks.push(block);
     }
 
-    /// How many threads use slots of this cache.
-    pub fn blocks(&self) -> usize {
-        self.blocks.len()
+    /// The blocks of the threads that use slots of this cache.
+    pub fn blocks(&self) -> &[Arc<Block>] {
+        &self.blocks
     }
 
     /// Forgets the blocks of threads that have ended: those that nobody else holds.

@@ -124,7 +124,7 @@ impl Bench {
     }
 
     pub fn blocks(&self) -> usize {
-        self.cache.lock().blocks()
+        self.cache.lock().blocks().len()
     }
 }
 

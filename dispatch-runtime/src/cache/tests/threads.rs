@@ -1,7 +1,7 @@
 //! Many threads.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Barrier, mpsc};
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 
 use super::support::*;
@@ -50,14 +50,17 @@ impl Worker {
 #[test]
 fn recency_is_exact_across_threads() {
     for capacity in [2, 5, 20] {
-        let bench: &'static Bench = Box::leak(Box::new(Bench::new(capacity)));
+        let bench = Arc::new(Bench::new(capacity));
         let mut model: Vec<u64> = Vec::new();
         let mut random = Random(3 + capacity as u64);
         thread::scope(|scope| {
             let mut workers: Vec<_> = (0..3).map(|_| Worker::new(scope)).collect();
             for _ in 0..600 {
                 let (k, times) = (random.below(30), 1 + random.below(50));
-                let job = move || (0..times).for_each(|_| assert_eq!(bench.get(k).unwrap().read(), k));
+                let job = {
+                    let bench = bench.clone();
+                    move || (0..times).for_each(|_| bench.call(k))
+                };
                 match random.below(5) {
                     0 => job(),
                     1 => thread::scope(|scope| drop(scope.spawn(job))),
@@ -74,14 +77,14 @@ fn recency_is_exact_across_threads() {
                         .map(|e| e.key[0].value.parse::<u64>().unwrap())
                         .collect::<Vec<_>>()
                 };
-                if listed(bench).last() == Some(&k) {
+                if listed(&bench).last() == Some(&k) {
                     model.retain(|x| *x != k);
                     model.push(k);
                     if model.len() > capacity {
                         model.remove(0);
                     }
                 }
-                assert_eq!(listed(bench), model);
+                assert_eq!(listed(&bench), model);
             }
         });
     }
