@@ -67,7 +67,7 @@ pub enum Error {
         reason: String,
     },
     /// Too few or too many arguments.
-    #[error("{callee} takes {expected} arguments, got {got}{detail}")]
+    #[error("{callee} takes {}, got {got}{detail}", counted(*expected, "argument"))]
     ArgumentCount {
         /// What was called.
         callee: String,
@@ -215,3 +215,8 @@ impl Error {
 
 /// A result whose error is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// `1 argument`, `2 arguments`.
+pub(crate) fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}

@@ -243,7 +243,7 @@ pub(super) fn call(run: &HostFn, args: &[HostView<'_>], outputs: &[Aval]) -> Res
     if results.len() != outputs.len() {
         return Err(Error::Program {
             family: "a host closure".into(),
-            expected: format!("declares {} results", outputs.len()),
+            expected: format!("declares {}", crate::error::counted(outputs.len(), "result")),
             got: format!("it returned {}", results.len()),
         });
     }

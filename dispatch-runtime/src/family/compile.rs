@@ -8,6 +8,7 @@ use super::Family;
 use crate::cache::{Part, Pin, Weigh};
 use crate::client::{Client, Device};
 use crate::engine;
+use crate::error::counted;
 use crate::key::Sink;
 use crate::program::{Program, Source};
 use crate::{Aval, Error, Result};
@@ -181,7 +182,7 @@ impl Family {
         let wrong = |expected: String, got: String| Err(self.wrong_program(expected, got));
         if inputs.len() != leaves.len() {
             return wrong(
-                format!("must take {} arguments", leaves.len()),
+                format!("must take {}", counted(leaves.len(), "argument")),
                 format!("it takes {}", inputs.len()),
             );
         }
@@ -196,7 +197,7 @@ impl Family {
     fn check_outputs(&self, outputs: &[Aval], results: usize, claimed: Option<&[Aval]>) -> Result<()> {
         if outputs.len() != results {
             return Err(self.wrong_program(
-                format!("must give {results} results, as its type says"),
+                format!("must give {}, as its type says", counted(results, "result")),
                 format!("it gives {}", outputs.len()),
             ));
         }

@@ -186,7 +186,7 @@ fn check_len(len: usize, shape: &[i64]) -> Result<()> {
     }
     Err(Error::Shape {
         argument: "shape".into(),
-        expected: format!("of {len} elements"),
+        expected: format!("of {}", crate::error::counted(len, "element")),
         got: crate::aval::shape_text(shape),
     })
 }

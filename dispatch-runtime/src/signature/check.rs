@@ -4,6 +4,7 @@ use super::{Dim, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec, field_path, item_p
 use crate::array::Array;
 use crate::aval::shape_text;
 use crate::client::{Client, Device, other_client};
+use crate::error::counted;
 use crate::family::{Leaf, LeafKind};
 use crate::{DType, Error, Result};
 
@@ -76,7 +77,7 @@ impl<'a> Checker<'a> {
         if let LeafKind::BadLength { len, shape } = leaf.kind() {
             return Err(Error::Shape {
                 argument: name,
-                expected: format!("of {len} elements, as many as were given"),
+                expected: format!("of {}, as many as were given", counted(len, "element")),
                 got: shape_text(shape),
             });
         }
@@ -242,29 +243,36 @@ impl ScopeOfCall<'_, '_> {
 
     /// `[k=3,n] (k from `a`)`: the pattern of a shape with what other arguments have fixed.
     fn pattern(&self, lead: Lead, dims: &[Dim], names: &[Option<Captured>]) -> String {
-        let mut from: Vec<String> = Vec::new();
-        let mut named = |n: usize, suffix: &str| {
-            let name = self.scope.names[n];
-            let Some(known) = &names[n] else { return format!("{name}{suffix}") };
-            let source = format!("{name} from `{}`", known.by);
-            if !from.contains(&source) {
-                from.push(source);
+        // Each argument that has fixed something, with the names.
+        let mut sources: Vec<(&str, Vec<&str>)> = Vec::new();
+        let mut known = |n: usize| -> Option<&[i64]> {
+            let (name, known) = (self.scope.names[n], names[n].as_ref()?);
+            match sources.iter_mut().find(|(by, _)| *by == known.by) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => sources.push((&known.by, vec![name])),
             }
-            let sizes: Vec<String> = known.sizes.iter().map(i64::to_string).collect();
-            let sizes = if suffix.is_empty() { sizes.join(",") } else { format!("({})", sizes.join(",")) };
-            format!("{name}{suffix}={sizes}")
+            Some(&known.sizes)
         };
         let lead = match lead {
             Lead::None => None,
             Lead::Any => Some("..".into()),
-            Lead::Named(n) => Some(named(n, "..")),
+            Lead::Named(n) => {
+                let sizes = known(n).map_or(String::new(), |sizes| format!("={}", shape_text(sizes)));
+                Some(format!("{}..{sizes}", self.scope.names[n]))
+            }
         };
         let dims = dims.iter().map(|dim| match *dim {
-            Dim::Fixed(n) => n.to_string(),
+            Dim::Fixed(size) => size.to_string(),
             Dim::Any => "_".into(),
-            Dim::Captured(n) => named(n, ""),
+            Dim::Captured(n) => {
+                let size = known(n).map_or(String::new(), |size| format!("={}", size[0]));
+                format!("{}{size}", self.scope.names[n])
+            }
         });
         let parts: Vec<String> = lead.into_iter().chain(dims).collect();
+        let from = |(by, names): &(&str, Vec<&str>)| format!("{} from `{by}`", names.join(", "));
+        let from: Vec<String> = sources.iter().map(from).collect();
         let from = if from.is_empty() { String::new() } else { format!(" ({})", from.join(", ")) };
         format!("[{}]{from}", parts.join(","))
     }
