@@ -115,21 +115,12 @@ fn call_method(family: &Family) -> TokenStream {
     let (parameters, borrows) = parameters(family);
     let (bind, entry, output) = (bind(family, "Array"), entry(), output(family));
     let scope = local_scope(family);
-    let leaves = |field: &Dynamic| match &field.kind {
-        DynamicKind::Leaves(Leaves { count: Count::One, group, donate, .. }) => Some((*group, *donate)),
-        _ => None,
-    };
     // Host values are converted before the cache is asked: a call that is refused compiles nothing.
-    let ready = scope.fields.iter().filter_map(|(_, field)| {
-        let (group, _) = leaves(field)?;
-        let (name, text, dtype) = (&field.name, plain(&field.name), dtype_name(group));
-        Some(code! { let #name = __dispatch::Ready::new(#name, call.#dtype, #text)?; })
-    });
-    let place = scope.fields.iter().filter_map(|(_, field)| {
-        leaves(field)?;
-        let name = &field.name;
-        let placed = placed(field);
-        Some(code! { let #placed = #name.place(&self.0, device)?; })
+    let ready = converted(&scope);
+    let single = |field: &Dynamic| field.leaves().is_some_and(|leaves| matches!(leaves.count, Count::One));
+    let place = scope.fields.iter().filter(|(_, field)| single(field)).map(|(_, field)| {
+        let (name, placed) = (&field.name, placed(field));
+        code! { let #placed = #name.place(&self.0, device)?; }
     });
     let buffers = if scope.is_nested() { nested_buffers(&scope) } else { flat_buffers(&scope) };
     let donated = donated(&scope);
@@ -150,6 +141,18 @@ fn call_method(family: &Family) -> TokenStream {
             self.0.run(entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))
         }
     }
+}
+
+/// Statements that convert each argument that may be a host value, in the place of the argument itself.
+fn converted(scope: &Scope<'_>) -> Vec<TokenStream> {
+    let convert = |field: &Dynamic| match &field.kind {
+        DynamicKind::Leaves(Leaves { count: Count::One, group, .. }) => {
+            let (name, text, dtype) = (&field.name, plain(&field.name), dtype_name(*group));
+            Some(code! { let #name = __dispatch::Ready::new(#name, call.#dtype, #text)?; })
+        }
+        _ => None,
+    };
+    scope.fields.iter().filter_map(|(_, field)| convert(field)).collect()
 }
 
 /// The name of the variable that holds an argument's buffer.
@@ -279,13 +282,15 @@ fn warm_method(family: &Family) -> TokenStream {
 
 fn explain_method(family: &Family) -> TokenStream {
     let (parameters, borrows) = parameters(family);
-    let bind = bind(family, "Array");
+    let (bind, ready) = (bind(family, "Array"), converted(&local_scope(family)));
     code! {
-        /// Whether a call with these arguments would find its program, and if not, what about it is new.
-        #[allow(clippy::too_many_arguments)]
+        /// Whether a call with these arguments would find its program, and if not, what about it is new. What the call
+        /// would refuse is an error here too.
+        #[allow(clippy::too_many_arguments, unused_variables)]
         pub fn explain(&self, #parameters) -> __dispatch::Result<__dispatch::Explanation> {
             #borrows
             let call = #bind?;
+            #(#ready)*
             ::core::result::Result::Ok(self.0.explain(|sink| call.encode(sink), call.describe(&self.0)))
         }
     }
