@@ -117,6 +117,9 @@ impl Array {
     #[inline(always)]
     pub fn dtype(&self) -> DType {
         let code = self.handle().tag as u8;
+        // SAFETY: as below, and no dtype has the code 0. The compiler does not see this through the conversion, and with it
+        // it knows that an `Option` of the dtype is `Some`.
+        unsafe { std::hint::assert_unchecked(code != 0) };
         // SAFETY: `from_raw` made the tag from a `DType`.
         unsafe { std::mem::transmute::<u8, DType>(code) }
     }

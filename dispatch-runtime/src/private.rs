@@ -5,9 +5,9 @@
 
 pub use crate::cache::{Part, Stats};
 pub use crate::family::{
-    Arg, BodyError, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Explanation, Failure, Family,
-    FamilyBuilder, GroupDType, Leaf, Placed, Ready, Request, Settings, TextFailure, Visitor, dim, dim_back,
-    distinct, first_shape, fits, fits_lead, lead, nothing_donated, same_array,
+    Arg, BodyError, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Entry, Explanation, Failure,
+    Family, FamilyBuilder, GroupDType, Leaf, Placed, Ready, Request, Settings, Temporary, TextFailure,
+    Visitor, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, nothing_donated, ready, same_array,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::signature::{

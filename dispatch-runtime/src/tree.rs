@@ -186,25 +186,21 @@ pub trait InputTree: CheckTree {
 pub struct Place {
     pub(crate) client: Client,
     pub(crate) moves: bool,
-    /// The device of the first array; none so far is `u32::MAX`.
-    pub(crate) device: u32,
+    /// The device of the first array.
+    pub(crate) device: Option<u32>,
 }
 
 impl Place {
     /// Nothing known yet.
     #[inline(always)]
     pub(crate) fn new(client: Client, moves: bool) -> Place {
-        Place { client, moves, device: u32::MAX }
+        Place { client, moves, device: None }
     }
 
     /// Whether an array fits: same client, alive, on the device of the arrays before it.
     #[inline(always)]
     pub fn accepts_array(&mut self, array: &Array) -> bool {
-        if self.device == u32::MAX {
-            self.device = array.device_index();
-        }
-        (array.client() == self.client)
-            & !array.is_donated()
-            & (self.moves | (array.device_index() == self.device))
+        let device = *self.device.get_or_insert(array.device_index());
+        array.client() == self.client && !array.is_donated() && (array.device_index() == device || self.moves)
     }
 }

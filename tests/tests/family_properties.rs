@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dispatch_runtime::FamilyBuilder;
 use dispatch_runtime::engine::fake::FakeEngine;
-use dispatch_runtime::family::{Arg, DeclaredFamily};
+use dispatch_runtime::family::{Arg, DeclaredFamily, Either};
 use dispatch_runtime::prelude::*;
 use dispatch_tests::{short, zeros};
 use proptest::prelude::*;
@@ -56,6 +56,8 @@ impl Argument {
 }
 
 impl Dynamic for Argument {
+    type Ready<'a> = Either<'a>;
+
     fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
         let item = &self.items[0];
         match (item.origin, &self.host) {

@@ -29,7 +29,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
     };
     let data = scope.data();
     let (bindings, accept, visit, fields) =
-        (scope.bindings(), scope.accept(), scope.visit(), scope.check_fields());
+        (scope.bindings(), scope.accept(TokenStream::new()), scope.visit(), scope.check_fields());
     let encode = scope.encode(|name| code! { #name });
     let path = |name: &str| code! { __dispatch::field_path(path, #name) };
     let describe = scope.describe(|name| code! { #name }, path);
@@ -64,10 +64,8 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
 
                 #[inline]
                 fn accepts(&self, place: &mut __dispatch::Place) -> bool {
-                    let mut ok = true;
                     #bindings
                     #accept
-                    ok
                 }
 
                 #[inline]

@@ -1,7 +1,8 @@
 //! What a call passes: device arrays, host values, and in `warm` abstract values.
 
+use super::Ready;
 use crate::array::{Array, tag};
-use crate::host::{Element, HostView};
+use crate::host::{Converted, Element, HostView};
 use crate::{Aval, DType};
 
 /// Something with a dtype and a shape that stands where a signature wants an array.
@@ -155,11 +156,19 @@ impl Leaf for Arg<'_> {
     note = "pass `&Array`, a scalar of an element type, a slice, or `(&slice, [sizes…])`"
 )]
 pub trait Dynamic {
+    /// What a call holds of the argument once it is checked.
+    #[doc(hidden)]
+    type Ready<'a>: Ready<'a>
+    where
+        Self: 'a;
+
     /// The argument, borrowed. `room` holds the shape of a slice that has none of its own.
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a>;
 }
 
 impl Dynamic for Array {
+    type Ready<'a> = &'a Array;
+
     #[inline(always)]
     fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
         Arg::Device(self)
@@ -169,6 +178,8 @@ impl Dynamic for Array {
 macro_rules! scalars {
     ($($ty:ty)*) => {
         $(impl Dynamic for $ty {
+            type Ready<'a> = Converted<'a>;
+
             #[inline(always)]
             fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
                 Arg::Host(HostView::scalar(self))
@@ -183,6 +194,11 @@ scalars! {
 }
 
 impl<D: Dynamic + ?Sized> Dynamic for &D {
+    type Ready<'a>
+        = D::Ready<'a>
+    where
+        Self: 'a;
+
     #[inline(always)]
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
         (**self).arg(room)
@@ -190,6 +206,11 @@ impl<D: Dynamic + ?Sized> Dynamic for &D {
 }
 
 impl<T: Element> Dynamic for [T] {
+    type Ready<'a>
+        = Converted<'a>
+    where
+        Self: 'a;
+
     #[inline]
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
         room[0] = self.len() as i64;
@@ -198,6 +219,11 @@ impl<T: Element> Dynamic for [T] {
 }
 
 impl<T: Element, const N: usize> Dynamic for [T; N] {
+    type Ready<'a>
+        = Converted<'a>
+    where
+        Self: 'a;
+
     #[inline]
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
         self[..].arg(room)
@@ -205,6 +231,11 @@ impl<T: Element, const N: usize> Dynamic for [T; N] {
 }
 
 impl<T: Element> Dynamic for Vec<T> {
+    type Ready<'a>
+        = Converted<'a>
+    where
+        Self: 'a;
+
     #[inline]
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
         self[..].arg(room)
@@ -214,6 +245,8 @@ impl<T: Element> Dynamic for Vec<T> {
 macro_rules! with_shape {
     ($($data:ty $(, $n:ident)?;)*) => {
         $(impl<T: Element, S: AsRef<[i64]> $(, const $n: usize)?> Dynamic for (&$data, S) {
+            type Ready<'a> = Converted<'a> where Self: 'a;
+
             #[inline]
             fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
                 slice(self.0, self.1.as_ref())

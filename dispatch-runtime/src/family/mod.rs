@@ -16,7 +16,8 @@ pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
 pub use compile::{BodyError, CompileCx, Compiled, Failure, Request, TextFailure};
 pub use explain::{Difference, Explanation};
 pub use place::{
-    GroupDType, Placed, Ready, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, same_array,
+    Either, GroupDType, Placed, Ready, Temporary, dim, dim_back, distinct, first_shape, fits, fits_lead,
+    lead, ready, same_array,
 };
 pub use run::{Buffers, Visitor, nothing_donated};
 
@@ -26,6 +27,9 @@ use crate::key::Sink;
 use crate::signature::{self, Field, Scope};
 use crate::tree::Place;
 use crate::{Error, Result};
+
+/// A compiled program, kept alive while it is used.
+pub type Entry<'a> = Pin<'a, Compiled>;
 
 /// The part of a family that does not depend on its signature.
 pub struct Family {
@@ -60,9 +64,9 @@ impl Family {
             return Ok(self.device.index());
         }
         match (place.device, self.resolver) {
-            (u32::MAX, None) => Ok(self.device.index()),
-            (u32::MAX, Some(resolver)) => self.resolve(resolver),
-            (device, _) => Ok(device),
+            (None, None) => Ok(self.device.index()),
+            (None, Some(resolver)) => self.resolve(resolver),
+            (Some(device), _) => Ok(device),
         }
     }
 

@@ -1,8 +1,6 @@
 //! From an argument to a buffer on the device of the call.
 
-use std::marker::PhantomData;
-
-use super::{Arg, Family, Leaf, LeafKind};
+use super::{Arg, Dynamic, Family, Leaf, LeafKind};
 use crate::array::{Array, tag};
 use crate::client::Client;
 use crate::engine::RawBuffer;
@@ -30,9 +28,9 @@ impl GroupDType {
     pub fn leaf(self, leaf: &impl Leaf) -> GroupDType {
         match leaf.kind() {
             LeafKind::Host(_) | LeafKind::BadLength { .. } => {
-                GroupDType { host: self.host.or(Some(leaf.dtype())), ..self }
+                GroupDType { host: self.host.or_else(|| Some(leaf.dtype())), ..self }
             }
-            _ => GroupDType { device: self.device.or(Some(leaf.dtype())), ..self },
+            _ => GroupDType { device: self.device.or_else(|| Some(leaf.dtype())), ..self },
         }
     }
 
@@ -66,7 +64,7 @@ pub fn first_shape(leaves: &[impl Leaf]) -> &[i64] {
 #[inline(always)]
 pub fn fits(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> bool {
     match leaf.kind() {
-        LeafKind::Device(array) => (array.tag() == tag(dtype, rank)) & place.accepts_array(array),
+        LeafKind::Device(array) => array.tag() == tag(dtype, rank) && place.accepts_array(array),
         LeafKind::Host(view) => view.shape().len() == rank,
         LeafKind::Abstract(_) => leaf.tag() == tag(dtype, rank),
         LeafKind::BadLength { .. } => false,
@@ -77,12 +75,12 @@ pub fn fits(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> b
 #[inline(always)]
 pub fn fits_lead(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> bool {
     let dtype_fits = match leaf.kind() {
-        LeafKind::Device(array) => (array.dtype() == dtype) & place.accepts_array(array),
+        LeafKind::Device(array) => array.dtype() == dtype && place.accepts_array(array),
         LeafKind::Host(_) => true,
         LeafKind::Abstract(aval) => aval.dtype() == dtype,
         LeafKind::BadLength { .. } => false,
     };
-    dtype_fits & (leaf.shape().len() >= rank)
+    dtype_fits && leaf.shape().len() >= rank
 }
 
 /// The size of a dimension counted from the front; -1, which no array has, if there is none.
@@ -134,92 +132,179 @@ pub fn distinct(visit: &Visit<'_>) -> bool {
     ok
 }
 
-/// An argument whose host value, if it is one, has the dtype of the signature; nothing about it can fail any more
-/// but the device.
-pub enum Ready<'a> {
+/// An argument of a checked call, its host value, if it is one, at the dtype of the signature: nothing about it can fail
+/// any more but the device.
+///
+/// Arrays and host values have different types, so that the code of a call with arrays has no trace of uploads.
+pub trait Ready<'a>: Sized {
+    /// Its buffer for the time of the call.
+    type Placed: Placed;
+
+    /// Converts a host value; `name` is the argument's, for the error.
+    fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Self>;
+
+    /// The buffer on this device: the array's own, a copy of it, which goes to `copies`, or the upload of a host value.
+    fn place(&self, family: &Family, device: u32, copies: &mut Vec<Temporary>) -> Result<Self::Placed>;
+
+    /// The array, if it is one.
+    fn array(&self) -> Option<&'a Array>;
+}
+
+/// An argument that passed the checks, by the type of what was passed.
+#[inline(always)]
+pub fn ready<'a, D: Dynamic + ?Sized>(
+    _passed: &'a D,
+    arg: Arg<'a>,
+    dtype: DType,
+    name: &'static str,
+) -> Result<D::Ready<'a>> {
+    Ready::new(arg, dtype, name)
+}
+
+impl<'a> Ready<'a> for &'a Array {
+    type Placed = RawBuffer;
+
+    #[inline(always)]
+    fn new(arg: Arg<'a>, _: DType, name: &'static str) -> Result<&'a Array> {
+        match arg {
+            Arg::Device(array) => Ok(array),
+            _ => Err(no_data(name)),
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, family: &Family, device: u32, copies: &mut Vec<Temporary>) -> Result<RawBuffer> {
+        if self.device_index() == device { Ok(self.buffer()) } else { copy(self, family, device, copies) }
+    }
+
+    #[inline(always)]
+    fn array(&self) -> Option<&'a Array> {
+        Some(self)
+    }
+}
+
+impl<'a> Ready<'a> for Converted<'a> {
+    type Placed = Temporary;
+
+    #[inline(always)]
+    fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Converted<'a>> {
+        match arg {
+            Arg::Host(view) => Converted::new(view, dtype, &|| name.to_owned()),
+            _ => Err(no_data(name)),
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, family: &Family, device: u32, _: &mut Vec<Temporary>) -> Result<Temporary> {
+        let client = family.client();
+        let buffer = client.engine().upload(self.view(), device as usize)?;
+        Ok(Temporary { buffer, client })
+    }
+
+    #[inline(always)]
+    fn array(&self) -> Option<&'a Array> {
+        None
+    }
+}
+
+/// What is an array or a host value only when the call is made.
+pub enum Either<'a> {
     /// An array on a device.
     Device(&'a Array),
     /// A host value at the declared dtype.
     Host(Converted<'a>),
 }
 
-impl<'a> Ready<'a> {
-    /// Converts a host value; `name` is the argument's, for the error.
-    #[inline(always)]
-    pub fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Ready<'a>> {
+impl<'a> Ready<'a> for Either<'a> {
+    type Placed = (RawBuffer, Option<Temporary>);
+
+    #[inline]
+    fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Either<'a>> {
         match arg {
-            Arg::Device(array) => Ok(Ready::Device(array)),
-            Arg::Host(view) => Ok(Ready::Host(Converted::new(view, dtype, &|| name.to_owned())?)),
-            Arg::Abstract(_) | Arg::BadLength(..) => Err(Error::Value {
-                argument: name.to_owned(),
-                expected: "data".into(),
-                got: "only a dtype and a shape".into(),
-            }),
+            Arg::Device(array) => Ok(Either::Device(array)),
+            _ => Ready::new(arg, dtype, name).map(Either::Host),
         }
     }
 
-    /// The buffer on this device: the array's own, a copy of it elsewhere, or the upload of the host value.
-    #[inline(always)]
-    pub fn place(&self, family: &Family, device: u32) -> Result<Placed<'a>> {
+    #[inline]
+    fn place(&self, family: &Family, device: u32, copies: &mut Vec<Temporary>) -> Result<Self::Placed> {
         match self {
-            Ready::Device(array) => Placed::array(array, family, device),
-            Ready::Host(host) => {
-                let client = family.client();
-                let buffer = client.engine().upload(host.view(), device as usize)?;
-                Ok(Placed { buffer, owner: Some(client), array: PhantomData })
-            }
+            Either::Device(array) => Ok((array.place(family, device, copies)?, None)),
+            Either::Host(host) => host.place(family, device, copies).map(|made| (made.buffer, Some(made))),
         }
     }
 
-    /// The array, if it is one.
-    #[inline(always)]
-    pub fn array(&self) -> Option<&'a Array> {
+    #[inline]
+    fn array(&self) -> Option<&'a Array> {
         match self {
-            Ready::Device(array) => Some(array),
-            Ready::Host(_) => None,
+            Either::Device(array) => Some(array),
+            Either::Host(_) => None,
         }
     }
 }
 
-/// A buffer on the device of the call, for the time of the call.
-pub struct Placed<'a> {
+#[cold]
+fn no_data(name: &str) -> Error {
+    Error::Value {
+        argument: name.to_owned(),
+        expected: "data".into(),
+        got: "only a dtype and a shape".into(),
+    }
+}
+
+/// Copies an array that is elsewhere, as it may be if inputs move.
+#[cold]
+pub(super) fn copy(
+    array: &Array,
+    family: &Family,
+    device: u32,
+    copies: &mut Vec<Temporary>,
+) -> Result<RawBuffer> {
+    let client = family.client();
+    // SAFETY: the caller borrows the array, which was checked to be one of this client, and it holds its buffer.
+    let buffer = unsafe { client.engine().copy(array.buffer(), device as usize) }?;
+    copies.push(Temporary { buffer, client });
+    Ok(buffer)
+}
+
+/// A buffer on the device of the call, alive for the time of the call.
+pub trait Placed {
+    /// The buffer.
+    fn buffer(&self) -> RawBuffer;
+}
+
+/// The buffer of an array, which the caller holds.
+impl Placed for RawBuffer {
+    #[inline(always)]
+    fn buffer(&self) -> RawBuffer {
+        *self
+    }
+}
+
+impl Placed for (RawBuffer, Option<Temporary>) {
+    #[inline]
+    fn buffer(&self) -> RawBuffer {
+        self.0
+    }
+}
+
+/// A buffer that was made for one call and ends with it.
+pub struct Temporary {
     buffer: RawBuffer,
-    /// The client whose engine ends the buffer with the call, if it was made for the call.
-    owner: Option<Client>,
-    array: PhantomData<&'a Array>,
+    client: Client,
 }
 
-impl<'a> Placed<'a> {
-    /// An array, copied if inputs move and it is elsewhere.
+impl Placed for Temporary {
     #[inline(always)]
-    pub fn array(array: &'a Array, family: &Family, device: u32) -> Result<Placed<'a>> {
-        if array.device_index() == device {
-            return Ok(Placed { buffer: array.buffer(), owner: None, array: PhantomData });
-        }
-        Placed::copied(array, family, device)
-    }
-
-    #[cold]
-    fn copied(array: &'a Array, family: &Family, device: u32) -> Result<Placed<'a>> {
-        let client = family.client();
-        // SAFETY: the array, which was checked to be one of this client, holds the buffer for `'a`.
-        let buffer = unsafe { client.engine().copy(array.buffer(), device as usize) }?;
-        Ok(Placed { buffer, owner: Some(client), array: PhantomData })
-    }
-
-    /// The buffer; alive as long as `self` and the array that it is of.
-    #[inline(always)]
-    pub fn buffer(&self) -> RawBuffer {
+    fn buffer(&self) -> RawBuffer {
         self.buffer
     }
 }
 
-impl Drop for Placed<'_> {
+impl Drop for Temporary {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(client) = self.owner {
-            // SAFETY: the buffer was made for this call by this engine and is given up here, once.
-            unsafe { client.engine().destroy(self.buffer) }
-        }
+        // SAFETY: the buffer was made for this call by this engine and is given up here, once.
+        unsafe { self.client.engine().destroy(self.buffer) }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 
-use super::{Compiled, Family, Placed};
+use super::place::copy;
+use super::{Compiled, Family, Placed, Temporary};
 use crate::array::Array;
 use crate::cache::Pin;
 use crate::engine::RawBuffer;
@@ -44,7 +45,10 @@ impl Family {
         }
         // SAFETY: these are the results of the run just ended.
         let mut outputs = unsafe { Outputs::new(&entry, self.client(), outs) };
-        Ok(take(&mut outputs))
+        let result = take(&mut outputs);
+        // All are taken; its `drop` is for a panic before this line.
+        std::mem::forget(outputs);
+        Ok(result)
     }
 }
 
@@ -81,44 +85,39 @@ thread_local! {
 }
 
 /// The buffers of a call whose number is not in its signature.
-pub struct Buffers<'a> {
+pub struct Buffers {
     list: Vec<RawBuffer>,
     /// What was copied to the device for this call, if inputs move.
-    copied: Vec<Placed<'a>>,
+    copies: Vec<Temporary>,
 }
 
-impl<'a> Buffers<'a> {
+impl Buffers {
     /// An empty list, from this thread's spare one.
     #[inline]
     #[allow(clippy::new_without_default)] // made by stubs only, always empty
-    pub fn new() -> Buffers<'a> {
+    pub fn new() -> Buffers {
         let mut list = SPARE.try_with(Cell::take).unwrap_or_default();
         list.clear();
-        Buffers { list, copied: Vec::new() }
+        Buffers { list, copies: Vec::new() }
     }
 
     /// Appends the buffer of an array, copied to the device if it is elsewhere.
     #[inline(always)]
-    pub fn push(&mut self, array: &'a Array, family: &Family, device: u32) -> Result<()> {
-        if array.device_index() == device {
-            self.list.push(array.buffer());
-            return Ok(());
-        }
-        let placed = Placed::array(array, family, device)?;
-        self.list.push(placed.buffer());
-        self.copied.push(placed);
+    pub fn push(&mut self, array: &Array, family: &Family, device: u32) -> Result<()> {
+        let here = array.device_index() == device;
+        self.list.push(if here { array.buffer() } else { copy(array, family, device, &mut self.copies)? });
         Ok(())
     }
 
     /// Appends the buffers of a list.
     #[inline(always)]
-    pub fn push_all(&mut self, arrays: &'a [Array], family: &Family, device: u32) -> Result<()> {
+    pub fn push_all(&mut self, arrays: &[Array], family: &Family, device: u32) -> Result<()> {
         arrays.iter().try_for_each(|array| self.push(array, family, device))
     }
 
     /// Appends the buffers of a struct, which `visit` walks through.
     #[inline]
-    pub fn push_tree(
+    pub fn push_tree<'a>(
         &mut self,
         visit: impl FnOnce(&mut dyn FnMut(&'a Array, bool)),
         family: &Family,
@@ -135,7 +134,7 @@ impl<'a> Buffers<'a> {
 
     /// Appends the buffer of an argument that the stub holds.
     #[inline(always)]
-    pub fn push_placed(&mut self, placed: &Placed<'a>) {
+    pub fn push_placed(&mut self, placed: &impl Placed) {
         self.list.push(placed.buffer());
     }
 
@@ -146,7 +145,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-impl Drop for Buffers<'_> {
+impl Drop for Buffers {
     fn drop(&mut self) {
         let list = std::mem::take(&mut self.list);
         // On a thread that ends the spare list is gone already; then this one is freed.

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
 
-use super::super::scope::{Scope, capture_name, code, dtype_name, plain, tree_call, tree_donates};
+use super::super::scope::{Scope, capture_name, code, dtype_name, plain, require, tree_call, tree_donates};
 use super::{call_scope, local_scope, output};
 use crate::syntax::{CaptureKind, Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
 
@@ -30,7 +30,7 @@ pub(super) fn call_struct(family: &Family) -> TokenStream {
             #(#dtypes: __dispatch::DType,)*
             #(#sizes: #size_types,)*
             #(#names: #types,)*
-            __context: __C,
+            __context: &'a __C,
             __leaf: ::core::marker::PhantomData<&'a __L>,
         }
 
@@ -87,8 +87,7 @@ fn bind_fn(family: &Family) -> TokenStream {
     let names: Vec<&Ident> = family.params.iter().map(Param::name).collect();
     let dtypes: Vec<Ident> = (0..family.groups.len()).map(dtype_name).collect();
     let sizes: Vec<Ident> = family.captures.iter().map(capture_name).collect();
-    let (bindings, accept, fields) = (scope.bindings(), scope.accept(), scope.check_fields());
-    let distinct = distinct(&scope);
+    let (bindings, accept, fields) = (scope.bindings(), scope.accept(distinct(&scope)), scope.check_fields());
     // Copies whose address is taken only here keep the arguments of the hit path in registers.
     let copies =
         scope.fields.iter().filter(|(_, f)| f.leaves().is_some_and(|l| matches!(l.count, Count::One))).map(
@@ -103,17 +102,16 @@ fn bind_fn(family: &Family) -> TokenStream {
         fn bind(
             family: &__dispatch::Family,
             #(#names: #types,)*
-            context: __C,
+            context: &'a __C,
         ) -> __dispatch::Result<Self> {
             let place = &mut family.place();
-            let mut ok = true;
             #bindings
-            #accept
-            #distinct
-            if !ok {
+            let accepted = #accept;
+            if !accepted {
                 #(#copies)*
                 return ::core::result::Result::Err(family.reject(&__SCOPE, #fields));
             }
+            #(let #dtypes = #dtypes.unwrap_or(__dispatch::DType::Bool);)*
             let device = family.device_of(place)?;
             ::core::result::Result::Ok(__Call {
                 __device: device,
@@ -127,7 +125,7 @@ fn bind_fn(family: &Family) -> TokenStream {
     }
 }
 
-/// Clears `ok` if a donated array is passed twice.
+/// The check that no donated array is passed twice.
 fn distinct(scope: &Scope<'_>) -> TokenStream {
     let donates = |field: &Dynamic| field.leaves().is_some_and(|leaves| leaves.donate);
     if scope.is_nested() {
@@ -140,13 +138,10 @@ fn distinct(scope: &Scope<'_>) -> TokenStream {
             DynamicKind::Leaves(_) => None,
         });
         let visit = scope.visit();
-        return code! {
-            if #some #(#trees)* {
-                ok &= __dispatch::distinct(&|visit: &mut dyn ::core::ops::FnMut(&dyn __dispatch::Leaf, bool)| {
-                    #visit
-                });
-            }
-        };
+        let distinct = require(code! {
+            __dispatch::distinct(&|visit: &mut dyn ::core::ops::FnMut(&dyn __dispatch::Leaf, bool)| { #visit })
+        });
+        return code! { if #some #(#trees)* { #distinct } };
     }
     let pairs = scope.fields.iter().enumerate().flat_map(|(i, (_, a))| {
         scope.fields[i + 1..]
@@ -156,7 +151,7 @@ fn distinct(scope: &Scope<'_>) -> TokenStream {
     });
     let checks = pairs.map(|(a, b)| {
         let (a, b) = ((scope.access)(a), (scope.access)(b));
-        code! { ok &= !__dispatch::same_array(#a, #b); }
+        require(code! { !__dispatch::same_array(#a, #b) })
     });
     code! { #(#checks)* }
 }
@@ -174,7 +169,7 @@ fn encode_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
             sink.word(self.__device as u64);
             #dynamics
             #(#statics)*
-            __dispatch::StaticKey::encode(&self.__context, sink);
+            __dispatch::StaticKey::encode(self.__context, sink);
         }
     }
 }
@@ -190,7 +185,7 @@ fn describe_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
     });
     let context = family.options.context.as_ref().map(|_| {
         code! {
-            parts.push(__dispatch::part_context(|f| __dispatch::StaticKey::describe(&self.__context, f)));
+            parts.push(__dispatch::part_context(|f| __dispatch::StaticKey::describe(self.__context, f)));
         }
     });
     code! {
@@ -214,7 +209,7 @@ fn request_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
         scope.leaves(|name| code! { self.#name }, |name| code! { ::std::string::String::from(#name) });
     let context = match &family.options.context {
         Some(_) => code! {
-            ::core::option::Option::Some(::std::boxed::Box::new(::core::clone::Clone::clone(&self.__context)) as _)
+            ::core::option::Option::Some(::std::boxed::Box::new(::core::clone::Clone::clone(self.__context)) as _)
         },
         None => code! { ::core::option::Option::None },
     };

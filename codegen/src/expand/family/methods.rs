@@ -1,7 +1,7 @@
 //! The methods of a family's type.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, code, dtype_name, plain};
@@ -13,6 +13,7 @@ use crate::syntax::{Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
 pub(super) fn methods(family: &Family) -> TokenStream {
     let type_name = &family.type_name;
     let (call, warm, explain) = (call_method(family), warm_method(family), explain_method(family));
+    let miss = miss_method(family);
     code! {
         impl #type_name {
             /// Makes the family with an empty cache.
@@ -28,6 +29,7 @@ pub(super) fn methods(family: &Family) -> TokenStream {
             #call
             #warm
             #explain
+            #miss
 
             /// Hits, misses, compiles, evictions, and what is in the cache.
             pub fn stats(&self) -> __dispatch::Stats {
@@ -58,10 +60,12 @@ fn parameters(family: &Family) -> (TokenStream, TokenStream) {
     let borrow = |dynamic: &Dynamic| {
         let name = &dynamic.name;
         let room = Ident::new(&format!("room_{}", plain(name)), Span::mixed_site());
+        let passed = passed(dynamic);
         match dynamic.leaves().map(|leaves| &leaves.count) {
             Some(Count::One) => code! {
                 let mut #room = [0];
-                let #name = __dispatch::Dynamic::arg(&#name, &mut #room);
+                let #passed = &#name;
+                let #name = __dispatch::Dynamic::arg(#passed, &mut #room);
             },
             Some(Count::Any) => {
                 code! { let #name: &[__dispatch::Array] = ::core::convert::AsRef::as_ref(&#name); }
@@ -75,6 +79,11 @@ fn parameters(family: &Family) -> (TokenStream, TokenStream) {
     (code! { #(#parameters),* }, code! { #(#borrows)* })
 }
 
+/// The name of the variable that refers to an argument as it was passed.
+fn passed(field: &Dynamic) -> Ident {
+    Ident::new(&format!("passed_{}", plain(&field.name)), Span::mixed_site())
+}
+
 /// `Call::bind(…)` with every argument; `leaf` is what lists and structs hold.
 fn bind(family: &Family, leaf: &str) -> TokenStream {
     let leaf = Ident::new(leaf, Span::mixed_site());
@@ -85,14 +94,13 @@ fn bind(family: &Family, leaf: &str) -> TokenStream {
             Param::Static(_) => code! { &#name },
         }
     });
-    let context = context(family);
-    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* #context) }
+    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* &context) }
 }
 
 fn context(family: &Family) -> TokenStream {
     match &family.options.context {
-        Some(path) => quote_spanned! {path.span().resolved_at(Span::mixed_site())=> #path() },
-        None => code! { () },
+        Some(path) => quote_spanned! {path.span().resolved_at(Span::mixed_site())=> let context = #path(); },
+        None => code! { let context = (); },
     }
 }
 
@@ -111,16 +119,82 @@ fn entry() -> TokenStream {
     }
 }
 
+/// Finds the entry or goes to [`miss_method`].
+fn entry_of_hit(family: &Family) -> TokenStream {
+    let arguments = family.params.iter().map(|param| match param {
+        Param::Static(Static { name, .. }) => code! { &#name },
+        Param::Dynamic(dynamic) => match dynamic.leaves().map(|leaves| &leaves.count) {
+            Some(Count::One) => passed(dynamic).into_token_stream(),
+            _ => dynamic.name.to_token_stream(),
+        },
+    });
+    code! {
+        match self.0.find(|sink| call.encode(sink)) {
+            ::core::option::Option::Some(entry) => entry,
+            ::core::option::Option::None => Self::__miss(&self.0, #(#arguments,)* &context)?,
+        }
+    }
+}
+
+/// The rest of `call` for a key that was not found. It checks its arguments anew instead of being given the `Call`, so
+/// that what the hit path knows about the arguments can stay in registers.
+fn miss_method(family: &Family) -> TokenStream {
+    let parameters = family.params.iter().map(|param| match param {
+        Param::Static(Static { name, ty, .. }) => code! { #name: &#ty },
+        Param::Dynamic(Dynamic { name, kind, .. }) => match kind {
+            DynamicKind::Tree(path) => code! { #name: &#path<__dispatch::Array> },
+            DynamicKind::Leaves(leaves) => match &leaves.count {
+                Count::One => code! { #name: &impl __dispatch::Dynamic },
+                _ => code! { #name: &[__dispatch::Array] },
+            },
+        },
+    });
+    let borrows = family.dynamics().filter_map(|(_, dynamic)| {
+        let name = &dynamic.name;
+        let room = Ident::new(&format!("room_{}", plain(name)), Span::mixed_site());
+        matches!(dynamic.leaves()?.count, Count::One).then(|| {
+            code! {
+                let mut #room = [0];
+                let #name = __dispatch::Dynamic::arg(#name, &mut #room);
+            }
+        })
+    });
+    let names = family.params.iter().map(Param::name);
+    code! {
+        #[cold]
+        #[inline(never)]
+        #[allow(clippy::too_many_arguments)]
+        fn __miss<'f>(
+            family: &'f __dispatch::Family,
+            #(#parameters,)*
+            context: &impl __dispatch::StaticKey,
+        ) -> __dispatch::Result<__dispatch::Entry<'f>> {
+            #(#borrows)*
+            let call = __Call::<__dispatch::Array, _>::bind(family, #(#names,)* context)?;
+            family.compile(
+                |sink| call.encode(sink),
+                || call.describe(family),
+                || call.request(),
+                |cx| call.body(cx),
+            )
+        }
+    }
+}
+
 fn call_method(family: &Family) -> TokenStream {
     let (parameters, borrows) = parameters(family);
-    let (bind, entry, output) = (bind(family, "Array"), entry(), output(family));
+    let (bind, entry, output) = (bind(family, "Array"), entry_of_hit(family), output(family));
+    let context = context(family);
     let scope = local_scope(family);
     // Host values are converted before the cache is asked: a call that is refused compiles nothing.
     let ready = converted(&scope);
     let single = |field: &Dynamic| field.leaves().is_some_and(|leaves| matches!(leaves.count, Count::One));
+    let copies = scope.fields.iter().any(|(_, field)| single(field)).then(|| {
+        code! { let mut copies = ::std::vec::Vec::<__dispatch::Temporary>::new(); }
+    });
     let place = scope.fields.iter().filter(|(_, field)| single(field)).map(|(_, field)| {
         let (name, placed) = (&field.name, placed(field));
-        code! { let #placed = #name.place(&self.0, device)?; }
+        code! { let #placed = __dispatch::Ready::place(&#name, &self.0, device, &mut copies)?; }
     });
     let buffers = if scope.is_nested() { nested_buffers(&scope) } else { flat_buffers(&scope) };
     let donated = donated(&scope);
@@ -131,10 +205,12 @@ fn call_method(family: &Family) -> TokenStream {
         #[allow(clippy::too_many_arguments)]
         pub fn call(&self, #parameters) -> __dispatch::Result<#output> {
             #borrows
+            #context
             let call = #bind?;
             #(#ready)*
             let entry = #entry;
             let device = entry.device();
+            #copies
             #(#place)*
             #buffers
             let mut outs = [::core::option::Option::None; <#output as __dispatch::OutputTree>::LEAVES];
@@ -148,7 +224,8 @@ fn converted(scope: &Scope<'_>) -> Vec<TokenStream> {
     let convert = |field: &Dynamic| match &field.kind {
         DynamicKind::Leaves(Leaves { count: Count::One, group, .. }) => {
             let (name, text, dtype) = (&field.name, plain(&field.name), dtype_name(*group));
-            Some(code! { let #name = __dispatch::Ready::new(#name, call.#dtype, #text)?; })
+            let passed = passed(field);
+            Some(code! { let #name = __dispatch::ready(#passed, #name, call.#dtype, #text)?; })
         }
         _ => None,
     };
@@ -164,7 +241,7 @@ fn placed(field: &Dynamic) -> Ident {
 fn flat_buffers(scope: &Scope<'_>) -> TokenStream {
     let buffers = scope.fields.iter().map(|(_, field)| {
         let placed = placed(field);
-        code! { #placed.buffer() }
+        code! { __dispatch::Placed::buffer(&#placed) }
     });
     code! { let buffers = &[#(#buffers),*]; }
 }
@@ -208,7 +285,7 @@ fn donated(scope: &Scope<'_>) -> TokenStream {
                 DynamicKind::Leaves(leaves) if !leaves.donate => None,
                 DynamicKind::Leaves(leaves) => Some(match leaves.count {
                     Count::One => code! {
-                        if let ::core::option::Option::Some(array) = #name.array() { visit(#text, array) }
+                        if let ::core::option::Option::Some(array) = __dispatch::Ready::array(&#name) { visit(#text, array) }
                     },
                     _ => code! { for array in #name { visit(#text, array) } },
                 }),
@@ -267,12 +344,13 @@ fn warm_method(family: &Family) -> TokenStream {
             None => TokenStream::new(),
         }
     });
-    let (bind, entry) = (bind(family, "Aval"), entry());
+    let (bind, entry, context) = (bind(family, "Aval"), entry(), context(family));
     code! {
         /// Compiles the program for these abstract values now, if it is not there, so that a later call finds it.
         #[allow(clippy::too_many_arguments)]
         pub fn warm(&self, #(#parameters),*) -> __dispatch::Result<()> {
             #(#borrows)*
+            #context
             let call = #bind?;
             #entry;
             ::core::result::Result::Ok(())
@@ -283,12 +361,14 @@ fn warm_method(family: &Family) -> TokenStream {
 fn explain_method(family: &Family) -> TokenStream {
     let (parameters, borrows) = parameters(family);
     let (bind, ready) = (bind(family, "Array"), converted(&local_scope(family)));
+    let context = context(family);
     code! {
         /// Whether a call with these arguments would find its program, and if not, what about it is new. What the call
         /// would refuse is an error here too.
         #[allow(clippy::too_many_arguments, unused_variables)]
         pub fn explain(&self, #parameters) -> __dispatch::Result<__dispatch::Explanation> {
             #borrows
+            #context
             let call = #bind?;
             #(#ready)*
             ::core::result::Result::Ok(self.0.explain(|sink| call.encode(sink), call.describe(&self.0)))

@@ -42,13 +42,18 @@ impl Scope<'_> {
         code! { #(#dtypes)* #(#sizes)* }
     }
 
-    /// Statements that clear `ok` if a field is not what the signature allows; `place` learns where the call runs.
-    /// The names of [`Scope::bindings`] are in scope, the dtypes as options.
-    pub fn accept(&self) -> TokenStream {
+    /// A block that is true if every field is what the signature allows; `place` learns where the call runs. The names of
+    /// [`Scope::bindings`] are in scope, the dtypes as options.
+    ///
+    /// It leaves at the first check that fails: a check that is passed is a comparison and a branch not taken, and tells
+    /// the compiler what the later ones need not ask.
+    pub fn accept(&self, more: TokenStream) -> TokenStream {
         let some = self.groups.iter().enumerate().map(|(i, _)| {
             let name = dtype_name(i);
             code! {
-                ok &= #name.is_some();
+                if #name.is_none() {
+                    break '__accepted false;
+                }
                 let #name = #name.unwrap_or(__dispatch::DType::Bool);
             }
         });
@@ -57,7 +62,7 @@ impl Scope<'_> {
             match &field.kind {
                 DynamicKind::Tree(_) => {
                     let accepts = tree_call(field, "accepts", &code! { #access, place });
-                    code! { ok &= #accepts; }
+                    require(code! { #accepts })
                 }
                 DynamicKind::Leaves(leaves) => {
                     let leaf = Ident::new("leaf", Span::mixed_site());
@@ -73,9 +78,17 @@ impl Scope<'_> {
             let field = self.fields[self.position(capture.binding().param)].1;
             let access = (self.access)(field);
             let single = matches!(field.leaves()?.count, Count::One);
-            (!single).then(|| code! { ok &= !#access.is_empty(); })
+            (!single).then(|| require(code! { !#access.is_empty() }))
         });
-        code! { #(#some)* #(#fields)* #(#lists)* }
+        code! {
+            '__accepted: {
+                #(#some)*
+                #(#fields)*
+                #(#lists)*
+                #more
+                true
+            }
+        }
     }
 
     fn accept_leaf(&self, index: usize, leaves: &Leaves, leaf: &Ident) -> TokenStream {
@@ -83,23 +96,23 @@ impl Scope<'_> {
         let pattern = match &leaves.shape {
             Shape::Same(other) => {
                 let other = (self.access)(self.fields[self.position(*other)].1);
-                return code! {
-                    ok &= __dispatch::fits_lead(#leaf, place, #dtype, 0);
-                    ok &= __dispatch::Leaf::shape(#leaf) == __dispatch::Leaf::shape(#other);
-                };
+                let fits = require(code! { __dispatch::fits_lead(#leaf, place, #dtype, 0) });
+                let same =
+                    require(code! { __dispatch::Leaf::shape(#leaf) == __dispatch::Leaf::shape(#other) });
+                return code! { #fits #same };
             }
             Shape::Pattern(pattern) => pattern,
         };
         let rank = pattern.dims.len();
         let fits = match pattern.leading {
-            None => code! { ok &= __dispatch::fits(#leaf, place, #dtype, #rank); },
-            Some(_) => code! { ok &= __dispatch::fits_lead(#leaf, place, #dtype, #rank); },
+            None => require(code! { __dispatch::fits(#leaf, place, #dtype, #rank) }),
+            Some(_) => require(code! { __dispatch::fits_lead(#leaf, place, #dtype, #rank) }),
         };
         let shape = code! { __dispatch::Leaf::shape(#leaf) };
         let lead = match pattern.leading {
             Some(Leading::Captured(n)) if !self.binds(n, index, leaves, Position::Leading) => {
                 let name = capture_name(&self.captures[n]);
-                code! { ok &= __dispatch::lead(#shape, #rank) == #name; }
+                require(code! { __dispatch::lead(#shape, #rank) == #name })
             }
             _ => TokenStream::new(),
         };
@@ -107,10 +120,10 @@ impl Scope<'_> {
             let at = position(pattern, i);
             let size = size_at(&shape, at, leaves);
             match dim {
-                Dim::Fixed(n) => Some(code! { ok &= #size == #n; }),
+                Dim::Fixed(n) => Some(require(code! { #size == #n })),
                 Dim::Captured(n) if !self.binds(*n, index, leaves, at) => {
                     let name = capture_name(&self.captures[*n]);
-                    Some(code! { ok &= #size == #name; })
+                    Some(require(code! { #size == #name }))
                 }
                 Dim::Any | Dim::Captured(_) => None,
             }
@@ -122,5 +135,14 @@ impl Scope<'_> {
     fn binds(&self, capture: usize, index: usize, leaves: &Leaves, at: Position) -> bool {
         let binding = self.captures[capture].binding();
         matches!(leaves.count, Count::One) && binding.param == index && binding.at == at
+    }
+}
+
+/// Leaves the block of [`Scope::accept`] unless a condition holds.
+pub fn require(condition: TokenStream) -> TokenStream {
+    code! {
+        if !(#condition) {
+            break '__accepted false;
+        }
     }
 }

@@ -14,6 +14,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
 
 use crate::syntax::{Capture, Count, Dynamic, Group, Leaves, Pattern, Position, Shape};
+pub(super) use accept::require;
 pub(super) use tree::{tree_call, tree_donates};
 
 /// Tokens whose local names are the expansion's own.
