@@ -13,12 +13,13 @@ use crate::{Error, Result};
 impl Family {
     /// Runs an entry on the buffers of a checked call and gives the results their structure.
     ///
-    /// `outs` has room for the results, `take` gives them their structure; `donated` visits the arrays given to the
+    /// The entry is borrowed: moving a pin costs more than reading it, since its parts were only just written. `outs`
+    /// has room for the results, `take` gives them their structure; `donated` visits the arrays given to the
     /// program, with the names of their arguments.
     #[inline(always)]
     pub fn run<O>(
         &self,
-        entry: Pin<'_, Compiled>,
+        entry: &Pin<'_, Compiled>,
         args: &[RawBuffer],
         outs: &mut [Option<RawBuffer>],
         donated: impl Fn(&mut Visitor<'_>),
@@ -44,7 +45,7 @@ impl Family {
             return Err(error);
         }
         // SAFETY: these are the results of the run just ended.
-        let mut outputs = unsafe { Outputs::new(&entry, self.client(), outs) };
+        let mut outputs = unsafe { Outputs::new(entry, self.client(), outs) };
         let result = take(&mut outputs);
         // All are taken; its `drop` is for a panic before this line.
         std::mem::forget(outputs);

@@ -214,7 +214,7 @@ fn call_method(family: &Family) -> TokenStream {
             #(#place)*
             #buffers
             let mut outs = [::core::option::Option::None; <#output as __dispatch::OutputTree>::LEAVES];
-            self.0.run(entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))
+            self.0.run(&entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))
         }
     }
 }
