@@ -70,9 +70,9 @@ pub fn part_size(path: String, at: &str, name: &str, size: i64) -> Part {
     part(format!("{at} {}", of(&path, name)), size)
 }
 
-/// Leading sizes, under the captured name or none.
+/// A leading shape, under the captured name or none.
 pub fn part_lead(path: String, name: &str, sizes: &[i64]) -> Part {
-    part(format!("leading sizes {}", of(&path, name)), shape_text(sizes))
+    part(format!("leading shape {}", of(&path, name)), shape_text(sizes))
 }
 
 /// The length of a list.

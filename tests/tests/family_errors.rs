@@ -41,6 +41,9 @@ struct Arguments {
     count: Array,
 }
 
+/// Makes one argument wrong.
+type Spoil<'a> = &'a dyn Fn(&mut Arguments);
+
 fn right(client: Client) -> Arguments {
     let f = |shape: &[i64]| array(client, DType::F32, shape);
     let d = |shape: &[i64]| array(client, DType::F64, shape);
@@ -64,7 +67,7 @@ fn a_bad_argument_is_named_with_what_was_expected_and_what_came() {
     let call = |a: &Arguments| family.call(&a.x, &a.y, &a.z, &a.t, &a.xs, &a.params, &a.count);
     call(&right(client)).unwrap();
 
-    let say = |spoil: &dyn Fn(&mut Arguments)| {
+    let say = |spoil: Spoil<'_>| {
         let mut arguments = right(client);
         spoil(&mut arguments);
         call(&arguments).unwrap_err().to_string()
@@ -72,7 +75,7 @@ fn a_bad_argument_is_named_with_what_was_expected_and_what_came() {
     let f = |shape: &[i64]| array(client, DType::F32, shape);
     let d = |shape: &[i64]| array(client, DType::F64, shape);
     let u = |shape: &[i64]| array(client, DType::U8, shape);
-    let table: [(&dyn Fn(&mut Arguments), &str); 24] = [
+    let table: [(Spoil<'_>, &str); 24] = [
         (
             &|a| a.x = array(client, DType::I64, &[5, 3, 4]),
             "argument `x`: expected dtype f32 or f64, got i64",

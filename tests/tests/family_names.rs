@@ -81,7 +81,7 @@ fn more_arguments_may_have_the_names_that_expansions_use() {
     let x = client.array(&[1f32], []).unwrap();
     let list = std::slice::from_ref(&x);
     for _ in 0..2 {
-        let outputs = &[x.clone()];
+        let outputs = std::array::from_ref(&x);
         family.call(5.0, [1f32], [1f32], 1.0, list, outputs, true, true, true, true, true, true).unwrap();
     }
     assert_eq!((family.stats().compiles, family.stats().hits), (1, 1));

@@ -7,6 +7,7 @@ use dispatch_tests::zeros;
 macro_rules! compiles {
     ($ty:ty: $($value:expr),* $(,)?) => {{
         #[dispatch_family]
+        #[allow(clippy::boxed_local)]
         fn of_static(#[static_arg] value: $ty) -> Result<Program> {
             let _: $ty = value;
             zeros(&[], &[Aval::new(DType::F32, [])])

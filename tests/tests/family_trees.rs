@@ -359,6 +359,7 @@ fn results_are_arrays_tuples_and_structs_of_them() {
         numbered(4)
     }
     #[dispatch_family]
+    #[allow(clippy::type_complexity)]
     fn nested() -> Result<Program<(Array, (Inner<Array>, [Array; 2]), Fit<Array>)>> {
         numbered(8)
     }
