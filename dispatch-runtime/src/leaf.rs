@@ -11,7 +11,7 @@ pub trait Leaf {
     /// What it is.
     fn kind(&self) -> LeafKind<'_>;
 
-    /// Dtype and rank in one word, see [`crate::array::tag`].
+    /// Dtype and rank in one word, the dtype in the low byte.
     fn tag(&self) -> u32;
 
     /// The element type.

@@ -56,6 +56,7 @@ mod executable;
 pub mod family;
 pub mod host;
 pub mod key;
+pub mod leaf;
 pub mod program;
 pub mod signature;
 pub mod tree;
@@ -67,6 +68,7 @@ pub use cache::{ByBytes, EvictionPolicy, Lru, Stats, Unbounded};
 pub use client::{Client, Device};
 pub use dispatch_macros::{InputTree, OutputTree, StaticArg, dispatch_family};
 pub use dtype::DType;
+pub use engine::pjrt::{ClientOptions, CompileOptions};
 pub use error::{Error, Result};
 pub use executable::Executable;
 pub use family::{CompileCx, DevicePolicy, Difference, Dynamic, Explanation, FamilyBuilder};
@@ -79,9 +81,9 @@ pub use warning::{WarningHandler, set_warning_handler};
 /// What a program that declares families needs: `use dispatch_runtime::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Array, Aval, ByBytes, Client, CompileCx, DType, Device, DevicePolicy, Dynamic, Element, Error,
-        EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Lru, OutputTree, Program,
-        Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
+        Array, Aval, ByBytes, Client, ClientOptions, CompileCx, DType, Device, DevicePolicy, Dynamic,
+        Element, Error, EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Lru,
+        OutputTree, Program, Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
     };
 }
 

@@ -6,10 +6,11 @@
 pub use crate::cache::{Part, Stats};
 pub use crate::family::{
     Arg, BodyError, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Entry, Explanation, Failure,
-    Family, FamilyBuilder, GroupDType, Leaf, Placed, Ready, Request, Settings, Temporary, TextFailure,
-    Visitor, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, nothing_donated, ready, same_array,
+    Family, FamilyBuilder, GroupDType, Placed, Ready, Request, Settings, Temporary, TextFailure, Visitor,
+    dim, dim_back, distinct, first_shape, fits, fits_lead, lead, nothing_donated, ready, same_array,
 };
 pub use crate::key::{Described, Sink, StaticKey};
+pub use crate::leaf::Leaf;
 pub use crate::signature::{
     CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec, field_path,
     item_path,

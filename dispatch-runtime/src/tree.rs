@@ -3,8 +3,9 @@
 use crate::cache::Part;
 use crate::client::Client;
 use crate::engine::RawBuffer;
-use crate::family::{Compiled, Leaf};
+use crate::family::Compiled;
 use crate::key::Sink;
+use crate::leaf::Leaf;
 use crate::signature::{CheckTree, Field};
 use crate::{Array, Aval};
 
@@ -99,25 +100,33 @@ impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
     }
 }
 
+impl OutputTree for () {
+    const LEAVES: usize = 0;
+
+    #[inline]
+    fn take(_: &mut Outputs<'_>) {}
+
+    fn paths(_: &str, _: &mut Vec<String>) {}
+}
+
 macro_rules! tuples {
-    ($(($($name:ident $i:literal),*);)*) => {
-        $(impl<$($name: OutputTree),*> OutputTree for ($($name,)*) {
-            const LEAVES: usize = 0 $(+ $name::LEAVES)*;
+    ($(($($name:ident $i:literal),+);)*) => {
+        $(impl<$($name: OutputTree),+> OutputTree for ($($name,)+) {
+            const LEAVES: usize = 0 $(+ $name::LEAVES)+;
 
             #[inline]
-            fn take(_outputs: &mut Outputs<'_>) -> Self {
-                ($($name::take(_outputs),)*)
+            fn take(outputs: &mut Outputs<'_>) -> Self {
+                ($($name::take(outputs),)+)
             }
 
-            fn paths(_prefix: &str, _paths: &mut Vec<String>) {
-                $($name::paths(&format!("{_prefix}[[{}]]", $i), _paths);)*
+            fn paths(prefix: &str, paths: &mut Vec<String>) {
+                $($name::paths(&format!("{prefix}[[{}]]", $i), paths);)+
             }
         })*
     };
 }
 
 tuples! {
-    ();
     (A 1);
     (A 1, B 2);
     (A 1, B 2, C 3);

@@ -1,5 +1,7 @@
 //! Static arguments: what is one key, and what is two.
 
+#![allow(clippy::boxed_local)] // a box is one of the types tried
+
 use dispatch_runtime::prelude::*;
 use dispatch_tests::zeros;
 

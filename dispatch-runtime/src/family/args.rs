@@ -3,81 +3,8 @@
 use super::Ready;
 use crate::array::{Array, tag};
 use crate::host::{Converted, Element, HostView};
+use crate::leaf::{Leaf, LeafKind};
 use crate::{Aval, DType};
-
-/// Something with a dtype and a shape that stands where a signature wants an array.
-///
-/// Seen by the specialised checks of a stub (as a type known to the compiler) and by the reference check (as `dyn`).
-pub trait Leaf {
-    /// What it is.
-    fn kind(&self) -> LeafKind<'_>;
-
-    /// Dtype and rank in one word, see [`crate::array::tag`].
-    fn tag(&self) -> u32;
-
-    /// The element type.
-    fn dtype(&self) -> DType;
-
-    /// The sizes, outermost first.
-    fn shape(&self) -> &[i64];
-}
-
-/// The kinds of [`Leaf`].
-pub enum LeafKind<'a> {
-    /// An array on a device.
-    Device(&'a Array),
-    /// A value of the host, uploaded at the dtype that the signature gives it.
-    Host(HostView<'a>),
-    /// Only dtype and shape, in `warm`.
-    Abstract(&'a Aval),
-    /// A slice whose shape has another number of elements.
-    BadLength {
-        /// The elements of the slice.
-        len: usize,
-        /// The shape.
-        shape: &'a [i64],
-    },
-}
-
-impl Leaf for Array {
-    #[inline(always)]
-    fn kind(&self) -> LeafKind<'_> {
-        LeafKind::Device(self)
-    }
-
-    #[inline(always)]
-    fn tag(&self) -> u32 {
-        Array::tag(self)
-    }
-
-    #[inline(always)]
-    fn dtype(&self) -> DType {
-        Array::dtype(self)
-    }
-
-    #[inline(always)]
-    fn shape(&self) -> &[i64] {
-        Array::shape(self)
-    }
-}
-
-impl Leaf for Aval {
-    fn kind(&self) -> LeafKind<'_> {
-        LeafKind::Abstract(self)
-    }
-
-    fn tag(&self) -> u32 {
-        tag(Aval::dtype(self), self.rank())
-    }
-
-    fn dtype(&self) -> DType {
-        Aval::dtype(self)
-    }
-
-    fn shape(&self) -> &[i64] {
-        Aval::shape(self)
-    }
-}
 
 /// One dynamic argument of a call, borrowed.
 #[derive(Clone, Copy)]

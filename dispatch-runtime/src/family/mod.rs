@@ -11,7 +11,7 @@ mod explain;
 mod place;
 mod run;
 
-pub use args::{Arg, Dynamic, Leaf, LeafKind};
+pub use args::{Arg, Dynamic};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
 pub use compile::{BodyError, CompileCx, Compiled, Failure, Request, TextFailure};
 pub use explain::{Difference, Explanation};

@@ -1,10 +1,11 @@
 //! From an argument to a buffer on the device of the call.
 
-use super::{Arg, Dynamic, Family, Leaf, LeafKind};
+use super::{Arg, Dynamic, Family};
 use crate::array::{Array, tag};
 use crate::client::Client;
 use crate::engine::RawBuffer;
 use crate::host::Converted;
+use crate::leaf::{Leaf, LeafKind};
 use crate::signature::DTypeSpec;
 use crate::tree::Place;
 use crate::{DType, Error, Result};

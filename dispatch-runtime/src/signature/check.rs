@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::aval::shape_text;
 use crate::client::{Client, Device, other_client};
 use crate::error::counted;
-use crate::family::{Leaf, LeafKind};
+use crate::leaf::{Leaf, LeafKind};
 use crate::{DType, Error, Result};
 
 /// What a call passed for one field of a scope.
