@@ -35,8 +35,8 @@ fn main() -> Result<()> {
     println!("{client}");
 
     let family = ScaledMatmul::new(&client);
-    let a = client.array(&[1f32, 2.0, 3.0, 4.0], &[2, 2])?;
-    let b = client.array(&[1f32, 0.0, 0.0, 1.0], &[2, 2])?;
+    let a = client.array(&[1f32, 2.0, 3.0, 4.0], [2, 2])?;
+    let b = client.array(&[1f32, 0.0, 0.0, 1.0], [2, 2])?;
 
     let y: Array = family.call(&a, &b, 2.0, false)?;
     println!("2 * a %*% b    = {:?}", y.to_vec::<f32>()?);
@@ -55,7 +55,7 @@ fn main() -> Result<()> {
     assert_eq!(y.to_vec::<f32>()?, [1.0, 3.0, 2.0, 4.0]);
 
     // A wrong argument is named before anything runs.
-    let wrong = family.call(&a, &[1f32, 2.0, 3.0], 1.0, false).unwrap_err();
+    let wrong = family.call(&a, [1f32, 2.0, 3.0], 1.0, false).unwrap_err();
     println!("wrong argument:  {wrong}");
 
     println!("{}", family.stats());
