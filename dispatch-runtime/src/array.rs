@@ -46,6 +46,9 @@ pub(crate) struct Handle {
 /// [`Array::await_ready`] waits explicitly. An array that was donated to a program is gone for all its clones; using
 /// it again is an error.
 ///
+/// Donate only what no other thread is passing to a program at that moment. Such a call gets the old values or an
+/// error, but the CPU plugins make it wait for ever, with the donating one, if it passes the array twice.
+///
 /// ```
 /// use dispatch_runtime::prelude::*;
 ///
