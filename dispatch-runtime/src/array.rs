@@ -46,8 +46,8 @@ pub(crate) struct Handle {
 /// [`Array::await_ready`] waits explicitly. An array that was donated to a program is gone for all its clones; using
 /// it again is an error.
 ///
-/// Donate only what no other thread is passing to a program at that moment. Such a call gets the old values or an
-/// error, but the CPU plugins make it wait for ever, with the donating one, if it passes the array twice.
+/// Donate only what no other thread is passing to a program at that moment: such a call may get the old values or an
+/// error, but the CPU plugins may also let both calls wait for ever, for instance if it passes the array twice.
 ///
 /// ```
 /// use dispatch_runtime::prelude::*;

@@ -367,3 +367,137 @@ fn a_family_may_have_twelve_arguments_and_more() {
     let expected: Vec<f32> = (1..=12).map(|i| 2.0 * i as f32).collect();
     assert_eq!(y.to_vec::<f32>().unwrap(), expected);
 }
+
+#[test]
+fn a_family_may_depend_on_the_configuration() {
+    #[dispatch_family]
+    #[cfg(not(test))]
+    fn absent(#[dynamic(dtype = f32, shape = [])] a: Aval) -> Result<Program> {
+        no_such_function(a)
+    }
+    #[dispatch_family]
+    #[cfg(test)]
+    fn present(#[dynamic(dtype = f32, shape = [])] a: Aval) -> Result<Program> {
+        first(&[a])
+    }
+    /// A name that the absent one has left free.
+    struct Absent;
+    let Absent = Absent;
+    assert_eq!(one(Present::new(&Client::host()).call(1.0).unwrap()), 1.0);
+}
+
+/// A crate with strict lints: expansions give it nothing to complain about. What is allowed is of the test's own making.
+#[forbid(unsafe_code)]
+#[deny(
+    missing_docs,
+    missing_debug_implementations,
+    unused,
+    unreachable_pub,
+    nonstandard_style,
+    rust_2018_idioms,
+    trivial_casts,
+    trivial_numeric_casts,
+    unused_qualifications,
+    unused_lifetimes,
+    elided_lifetimes_in_paths,
+    single_use_lifetimes,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery
+)]
+#[allow(clippy::missing_panics_doc, clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref)]
+pub mod strict {
+    use dispatch_runtime::prelude::*;
+
+    /// A mode.
+    #[derive(Clone, Debug, StaticArg)]
+    pub enum Mode {
+        /// None.
+        Off,
+        /// Some.
+        On {
+            /// How much.
+            level: f64,
+        },
+    }
+
+    /// A layer.
+    #[derive(Debug, InputTree)]
+    pub struct Layer<T> {
+        /// Weights.
+        #[dynamic(dtype = [f32, f64], shape = [batch.., i, _], donate)]
+        pub w: T,
+        /// Biases.
+        #[dynamic(dtype = dtype(w), shape = [i])]
+        pub bs: Vec<T>,
+    }
+
+    /// Results.
+    #[derive(Debug, OutputTree)]
+    pub struct Fit<T> {
+        /// One.
+        pub coef: T,
+        /// Two.
+        pub pair: [T; 2],
+    }
+
+    fn device(client: &Client) -> Device {
+        client.default_device()
+    }
+
+    const fn context() -> bool {
+        true
+    }
+
+    /// Fits.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    #[dispatch_family(capacity = 3, eviction = ByBytes(1 << 20), default_device = device, context = context)]
+    pub fn fitted(
+        cx: &CompileCx,
+        /// A layer.
+        #[dynamic]
+        layer: Layer<Aval>,
+        /// An array.
+        #[dynamic(dtype = float, shape = [lead.., n, 2], donate)]
+        x: Aval,
+        /// More.
+        #[dynamic(dtype = dtype(x), shape = shape(x))]
+        ys: [Aval; 2],
+        /// A mode.
+        #[static_arg(default = Mode::Off)]
+        mode: Mode,
+    ) -> Result<Program<Fit<Array>>> {
+        assert!(cx.context::<bool>().is_some() && lead.len() < 9 && n >= 0);
+        if let Mode::On { level } = mode {
+            assert!(level > 0.0);
+        }
+        let results = vec![x.clone(); 3];
+        let inputs = [vec![layer.w], layer.bs, vec![x], ys.into()].concat();
+        dispatch_tests::zeros(&inputs, &results)
+    }
+
+    #[dispatch_family(device = fixed)]
+    pub(super) fn plain(
+        #[dynamic(dtype = f32, shape = [n, 3])] a: Aval,
+        #[dynamic(like(a))] b: Aval,
+        #[static_arg] k: u8,
+    ) -> Result<Program> {
+        assert!(n >= 0 && k < 9);
+        dispatch_tests::first(&[a, b])
+    }
+}
+
+#[test]
+fn expansions_satisfy_strict_lints() {
+    let client = Client::host();
+    let f = |shape: &[i64]| dispatch_tests::array(client, DType::F32, shape);
+    let layer = strict::Layer { w: f(&[5, 2]), bs: vec![f(&[5])] };
+    let mode = strict::Mode::On { level: 0.5 };
+    let fit = strict::Fitted::new(&client).call(&layer, f(&[4, 2]), &[f(&[4, 2]), f(&[4, 2])], mode).unwrap();
+    assert_eq!((fit.coef.shape(), fit.pair.len()), (&[4, 2][..], 2));
+    let y = strict::Plain::new(&client).call((&[0.5; 6], [2, 3]), f(&[2, 3]), 3).unwrap();
+    assert_eq!(one(y), 0.5);
+}
