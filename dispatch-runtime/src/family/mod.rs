@@ -17,7 +17,7 @@ pub use compile::{BodyError, CompileCx, Compiled, Failure, Request, TextFailure}
 pub use explain::{Difference, Explanation};
 pub use place::{
     Either, GroupDType, Placed, Ready, Temporary, dim, dim_back, distinct, first_shape, fits, fits_lead,
-    lead, ready, same_array,
+    lead, ready, same_array, same_sizes,
 };
 pub use run::{Buffers, Visitor, nothing_donated};
 

@@ -102,6 +102,12 @@ pub fn lead(shape: &[i64], rank: usize) -> &[i64] {
     &shape[..shape.len().saturating_sub(rank)]
 }
 
+/// Whether two lists of sizes are equal. Written out, because they are too short for a call of `memcmp` to pay.
+#[inline(always)]
+pub fn same_sizes(a: &[i64], b: &[i64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
 /// Whether two arguments are one array.
 #[inline(always)]
 pub fn same_array(a: &impl Leaf, b: &impl Leaf) -> bool {

@@ -94,13 +94,7 @@ impl Scope<'_> {
     fn accept_leaf(&self, index: usize, leaves: &Leaves, leaf: &Ident) -> TokenStream {
         let dtype = dtype_name(leaves.group);
         let pattern = match &leaves.shape {
-            Shape::Same(other) => {
-                let other = (self.access)(self.fields[self.position(*other)].1);
-                let fits = require(code! { __dispatch::fits_lead(#leaf, place, #dtype, 0) });
-                let same =
-                    require(code! { __dispatch::Leaf::shape(#leaf) == __dispatch::Leaf::shape(#other) });
-                return code! { #fits #same };
-            }
+            Shape::Same(other) => return self.accept_same(*other, &dtype, leaf),
             Shape::Pattern(pattern) => pattern,
         };
         let rank = pattern.dims.len();
@@ -112,7 +106,7 @@ impl Scope<'_> {
         let lead = match pattern.leading {
             Some(Leading::Captured(n)) if !self.binds(n, index, leaves, Position::Leading) => {
                 let name = capture_name(&self.captures[n]);
-                require(code! { __dispatch::lead(#shape, #rank) == #name })
+                require(code! { __dispatch::same_sizes(__dispatch::lead(#shape, #rank), #name) })
             }
             _ => TokenStream::new(),
         };
@@ -129,6 +123,37 @@ impl Scope<'_> {
             }
         });
         code! { #fits #lead #(#dims)* }
+    }
+
+    /// The check of a leaf that has the shape of another field. Where the other's rank is in the signature, size by
+    /// size; what the other must be in itself is checked with it.
+    fn accept_same(&self, other: usize, dtype: &Ident, leaf: &Ident) -> TokenStream {
+        let other = self.fields[self.position(other)].1;
+        let pattern = match other.leaves().map(|leaves| &leaves.shape) {
+            Some(Shape::Pattern(pattern)) if pattern.leading.is_none() => pattern,
+            _ => {
+                let other = (self.access)(other);
+                let fits = require(code! { __dispatch::fits_lead(#leaf, place, #dtype, 0) });
+                let same = require(code! {
+                    __dispatch::same_sizes(__dispatch::Leaf::shape(#leaf), __dispatch::Leaf::shape(#other))
+                });
+                return code! { #fits #same };
+            }
+        };
+        let (rank, access) = (pattern.dims.len(), (self.access)(other));
+        let fits = require(code! { __dispatch::fits(#leaf, place, #dtype, #rank) });
+        let sizes = pattern.dims.iter().enumerate().map(|(i, dim)| {
+            let size = code! { __dispatch::dim(__dispatch::Leaf::shape(#leaf), #i) };
+            match dim {
+                Dim::Fixed(n) => require(code! { #size == #n }),
+                Dim::Captured(n) => {
+                    let name = capture_name(&self.captures[*n]);
+                    require(code! { #size == #name })
+                }
+                Dim::Any => require(code! { #size == __dispatch::dim(__dispatch::Leaf::shape(#access), #i) }),
+            }
+        });
+        code! { #fits #(#sizes)* }
     }
 
     /// Whether this occurrence is the one that binds the name; a single array need not be compared with itself.
