@@ -1,5 +1,7 @@
 //! Device arrays.
 
+mod room;
+
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -20,24 +22,25 @@ const INLINE_RANK: usize = 6;
 /// What an [`Array`] points to: one buffer, with what never changes about it.
 ///
 /// The layout is fixed by `repr(C)` and stamped with a version, since handles are passed between shared objects that
-/// each link their own copy of this crate. `release` is the function of the copy that made the handle.
+/// each link their own copy of this crate. `release` is the function of the copy that made the handle. What a hit reads
+/// of its arguments comes first, and up to rank 2 is in the first 64 bytes.
 #[repr(C)]
 pub(crate) struct Handle {
     version: u32,
     /// The dtype in the low byte, the rank above it: one comparison checks both.
     tag: u32,
-    refs: AtomicU32,
-    /// Index of the device in the client's list.
-    device: u32,
     client: Client,
     buffer: RawBuffer,
+    /// `rank` sizes, in `inline` or on the heap.
+    dims: *const i64,
+    /// Index of the device in the client's list.
+    device: u32,
     /// Set once, when the buffer is given to a program. The buffer itself stays until the last reference goes, so a
     /// call that loses a race against a donation still passes a pointer to something alive.
     donated: AtomicBool,
-    release: unsafe extern "C" fn(NonNull<Handle>),
-    /// `rank` sizes, in `inline` or on the heap.
-    dims: *const i64,
+    refs: AtomicU32,
     inline: MaybeUninit<[i64; INLINE_RANK]>,
+    release: unsafe extern "C" fn(NonNull<Handle>),
 }
 
 /// An array on a device: a counted reference to a PJRT buffer (or another engine's) with its dtype, shape and device.
@@ -87,18 +90,23 @@ impl Array {
         dtype: DType,
         shape: &[i64],
     ) -> Array {
-        let mut handle = Box::new(Handle {
-            version: HANDLE_VERSION,
-            tag: tag(dtype, shape.len()),
-            refs: AtomicU32::new(1),
-            device,
-            client,
-            buffer,
-            donated: AtomicBool::new(false),
-            release,
-            dims: std::ptr::null(),
-            inline: MaybeUninit::uninit(),
-        });
+        let at = room::take();
+        // SAFETY: the room is ours, and is initialised before it is referred to.
+        let handle = unsafe {
+            at.write(Handle {
+                version: HANDLE_VERSION,
+                tag: tag(dtype, shape.len()),
+                client,
+                buffer,
+                dims: std::ptr::null(),
+                device,
+                donated: AtomicBool::new(false),
+                refs: AtomicU32::new(1),
+                inline: MaybeUninit::uninit(),
+                release,
+            });
+            &mut *at.as_ptr()
+        };
         if shape.len() <= INLINE_RANK {
             let inline: *mut i64 = handle.inline.as_mut_ptr().cast();
             // One by one, because a call of `memcpy` costs more than so few sizes.
@@ -110,7 +118,7 @@ impl Array {
         } else {
             handle.dims = Box::into_raw(Box::<[i64]>::from(shape)).cast();
         }
-        Array(NonNull::from(Box::leak(handle)))
+        Array(at)
     }
 
     #[inline(always)]
@@ -314,9 +322,11 @@ impl Drop for Array {
 ///
 /// `handle` was made by `from_raw` of this copy of the crate, and no reference to it is left.
 unsafe extern "C" fn release(handle: NonNull<Handle>) {
-    // SAFETY: by the caller's promise the box is ours again, with its heap shape if it has one.
+    // SAFETY: by the caller's promise the room is ours again, with its heap shape if it has one.
     unsafe {
-        let handle = Box::from_raw(handle.as_ptr());
+        let at = handle;
+        let handle = at.read();
+        room::give(at);
         let rank = (handle.tag >> 8) as usize;
         if rank > INLINE_RANK {
             drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(handle.dims.cast_mut(), rank)));
