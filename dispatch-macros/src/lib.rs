@@ -74,7 +74,9 @@ use proc_macro::TokenStream;
 /// `like(a)` stands for `dtype = dtype(a), shape = shape(a)`. A name stands for one size throughout the declaration.
 /// In the body `m` is an `i64` and `batch` a `Vec<i64>`.
 ///
-/// With `donate` the array's buffer may be reused for a result; using the array afterwards is an error.
+/// With `donate` the array's buffer may be reused for a result; using the array afterwards is an error. Let no other
+/// thread use it at the same time: a call that has passed its checks when the array is given away is past our help, and
+/// plugins may then wait for ever.
 ///
 /// **Host values.** Arguments tied by `dtype(…)` are a group. Its dtype is that of its first array, else the type of
 /// its first host value if that is allowed, else the first one listed (`f32` for `float`, `i32` for `int`). Host
