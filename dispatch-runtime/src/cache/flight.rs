@@ -7,9 +7,13 @@
 //! from the flight to its owner, from there to the flight that the owner waits for, and so on. If this leads back to
 //! the thread itself it does not wait.
 //!
-//! No circle is missed: checks are made and records are added under one lock, and a thread of the circle that is the
-//! last to add its record sees all others. No circle is seen that is none: a record whose flight has landed does not count, and
-//! a thread that adds a record has marked all its landed flights before, so that whoever sees the record sees them.
+//! No circle is missed: checks are made and records are added under one lock, and the thread of a circle that is the
+//! last to add its record sees all the others. No circle is seen where there is none: a record whose flight has landed
+//! does not count, and a thread that adds a record has marked its own landed flights before, so that whoever sees the
+//! record sees the marks.
+//!
+//! A build that hands work to another thread and waits for it by other means is not seen here: if that thread asks for
+//! the key that is being built, both wait for ever.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -6,8 +6,8 @@
 //! write; `lookup` puts them together. All else goes through one lock around `state`: the table of entries, the builds
 //! in progress (`flight`, `building`), and the eviction `policy`.
 //!
-//! No foreign code runs under the lock (a value's `Drop`, a build, the encoding or description of a key), except for the
-//! eviction policy.
+//! No foreign code runs under the lock (a value's `Drop`, a build, the encoding or description of a key), except for
+//! the eviction policy.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;

@@ -14,27 +14,35 @@
 //! *Pin* ([`Slot::enter`], no lock): `in_use += 1`; light barrier; load `entry`. Not null: the entry may be used until
 //! the unpin. Null: unpin.
 //!
-//! *Unpin* ([`Slot::leave`], no lock): `in_use -= 1` (release); light barrier; load `entry`. Null: the entry was evicted
-//! meanwhile and may be waiting for this slot, so the caller collects.
+//! *Unpin* ([`Slot::leave`], no lock): `in_use -= 1` (release); light barrier; load `entry`. Null: the entry was
+//! evicted meanwhile and may be waiting for this slot, so the caller collects.
 //!
 //! *Evict* (under the lock): take the entry out of the table; store null in the slots that hold it; heavy barrier; the
-//! entry is retired with those slots as what it waits for.
+//! entry is retired, together with those slots as what it waits for.
 //!
-//! *Collect* (under the lock): a retired entry no longer waits for a slot whose `in_use` (acquire) is 0. When it waits for none it is freed, after unlocking.
+//! *Collect* (under the lock): a retired entry waits no longer for a slot whose `in_use` (acquire) is 0. When it waits
+//! for none it is freed, after unlocking.
 //!
 //! # Why no entry is freed in use
 //!
-//! Take a pin that loaded entry E from slot S, and the eviction of E. The pin's load read E, not null. The eviction
-//! found E in S, because the owner stored E under the lock before, and the owner has not replaced it, because
-//! it replaces only when `in_use` is 0; so S is among the slots E waits for. By the barriers either the pin's load sees
-//! the null (it did not) or every collect's load of `in_use` sees the pin's store or a later one of the owner. A later one that is 0 was
-//! stored by the unpin with release and loaded with acquire, so the use happens before the freeing. And later pins of S load null
-//! or the entry of a later fill, never E: E is out of the table, so the owner does not store it again.
+//! Take a pin that loaded entry E from slot S, and the eviction of E.
+//!
+//! 1. The eviction finds E in S: the owner stored it there under the lock, when E was in the table, and does not
+//!    replace it while `in_use` is above 0. So S is among the slots that E waits for.
+//! 2. The pin stored `in_use`, then loaded E and not null. By the barriers the loads of `in_use` that follow the
+//!    eviction's heavy barrier see that store, or a later one of the owner.
+//! 3. If one of them sees 0, then from a later store: the unpin's, or one after it. Release and acquire make
+//!    the use of E happen before the freeing.
+//! 4. No later pin of S loads E: the slot holds null, or what a later fill stored, and E is no longer in the table.
 //!
 //! # Why every retired entry is freed soon
 //!
-//! A collect that saw `in_use` above 0 came before the store of 0 in the sense of the barriers, so after that store
-//! the owner sees the null and collects itself.
+//! If the eviction's own collect sees `in_use` above 0, it has not seen the store of 0. By the barriers the unpin then
+//! sees the null, and collects. A fill takes a slot only after a collect under the same lock, so that no entry waits
+//! for a slot that has come to serve another one.
+//!
+//! The fields that only count (stamps, hits, tags) are no part of the protocol. They are written by the owner and read
+//! by others under the lock, who may see them late by the calls in flight.
 
 use std::sync::atomic::{
     AtomicU32, AtomicU64 as Counter,

@@ -196,23 +196,29 @@ impl<V> State<V> {
         let mut gone = Vec::new();
         while !self.entries.is_empty() {
             let occupancy = Occupancy { entries: &self.usage, bytes: self.stats.bytes, capacity, incoming };
-            let answer = guarded(garbage, || self.policy.victim(&occupancy));
-            let known = |id: EntryId| self.usage.iter().position(|usage| usage.id == id);
-            match answer.map(|victim| victim.map(known)) {
-                Some(None) => break,
-                Some(Some(Some(i))) => gone.push(self.detach(i, garbage)),
-                // It panicked, or named an entry that is not there.
-                None | Some(Some(None)) => {
+            let victim = match guarded(garbage, || self.policy.victim(&occupancy)) {
+                Some(None) => return gone,
+                Some(Some(id)) => self.usage.iter().position(|usage| usage.id == id),
+                None => None,
+            };
+            match victim {
+                Some(i) => gone.push(self.detach(i, garbage)),
+                // It panicked, or named an entry that is not there: do without it this time.
+                None => {
                     while self.entries.len() >= capacity {
-                        let least = |i: &usize| (self.usage[*i].last_use, self.usage[*i].id);
-                        let i = (0..self.usage.len()).min_by_key(least).expect("the capacity is above zero");
-                        gone.push(self.detach(i, garbage));
+                        gone.push(self.detach(self.least_recent(), garbage));
                     }
-                    break;
+                    return gone;
                 }
             }
         }
         gone
+    }
+
+    /// Where the entry is whose last use is longest ago; there must be one.
+    fn least_recent(&self) -> usize {
+        let order = |&i: &usize| (self.usage[i].last_use, self.usage[i].id);
+        (0..self.usage.len()).min_by_key(order).expect("an empty cache evicts nothing")
     }
 
     /// Takes an entry out of the table; it must be retired then.
@@ -262,9 +268,7 @@ impl<V> State<V> {
         }
         if in_slots && !barrier::heavy() {
             // Nothing is known about the other threads: keep the entries for ever rather than free one in use.
-            gone.into_iter()
-                .filter(|retired| !retired.waits.is_empty())
-                .for_each(|r| std::mem::forget(r.entry));
+            std::mem::forget(gone);
             return;
         }
         self.retired.append(&mut gone);

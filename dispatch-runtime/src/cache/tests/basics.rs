@@ -32,8 +32,7 @@ fn exact_against_a_model(make: impl Fn(usize) -> Bench) {
                 assert_eq!((bench.retired(), bench.alive()), (0, model.len() as i64));
                 assert!(model.iter().all(|&k| bench.has(k)));
             }
-            let listed: Vec<_> = bench.cache.entries().iter().map(|e| e.key[0].value.clone()).collect();
-            assert_eq!(listed, model.iter().rev().map(u64::to_string).collect::<Vec<_>>());
+            assert_eq!(bench.by_recency(), model);
             let stats = bench.cache.stats();
             assert_eq!((stats.hits, stats.misses), (hits, 2000 - hits));
             assert_eq!(stats.compiles - stats.evictions, stats.entries);

@@ -17,7 +17,7 @@ impl Bench {
         self.cache.get_or_build(key(k), || described(k), || build().map(|()| Value::new(k, &self.ledger)))
     }
 
-    /// Waits until so many calls have missed. Each of them has then found the build in progress, or is the one that builds.
+    /// Waits until so many calls have missed. Each has then found the build in progress, or is the one that builds.
     fn await_misses(&self, n: u64) {
         while self.cache.stats().misses < n {
             thread::yield_now();

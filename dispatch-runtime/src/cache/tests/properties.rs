@@ -66,8 +66,7 @@ proptest! {
                     model.clear();
                 }
             }
-            let listed: Vec<u64> = bench.cache.entries().iter().rev().map(|e| e.key[0].value.parse().unwrap()).collect();
-            prop_assert_eq!(&listed, &model);
+            prop_assert_eq!(&bench.by_recency(), &model);
             prop_assert!(held.iter().all(|(k, pin)| pin.read() == *k));
             let mut alive: Vec<*const Value> = held.iter().map(|(_, pin)| &raw const **pin).collect();
             alive.extend(model.iter().map(|&k| &raw const *bench.cache.find(key(k)).unwrap()));

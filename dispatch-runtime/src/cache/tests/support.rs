@@ -111,6 +111,11 @@ impl Bench {
         self.cache.contains(key(k))
     }
 
+    /// The keys in the cache, the last used last.
+    pub fn by_recency(&self) -> Vec<u64> {
+        self.cache.entries().iter().rev().map(|entry| entry.key[0].value.parse().unwrap()).collect()
+    }
+
     pub fn built(&self) -> i64 {
         self.ledger.built.load(SeqCst)
     }
