@@ -19,6 +19,12 @@ pub trait Leaf {
 
     /// The sizes, outermost first.
     fn shape(&self) -> &[i64];
+
+    /// The size of a dimension, counted from 0, if there are `rank` of them; else any number.
+    #[inline(always)]
+    fn size(&self, _rank: usize, i: usize) -> i64 {
+        self.shape().get(i).copied().unwrap_or(-1)
+    }
 }
 
 /// The kinds of [`Leaf`].
@@ -57,6 +63,11 @@ impl Leaf for Array {
     #[inline(always)]
     fn shape(&self) -> &[i64] {
         Array::shape(self)
+    }
+
+    #[inline(always)]
+    fn size(&self, rank: usize, i: usize) -> i64 {
+        Array::size(self, rank, i)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The structure of arguments and results.
 
+use crate::array::{TAG, head};
 use crate::cache::Part;
 use crate::client::Client;
 use crate::engine::RawBuffer;
@@ -206,10 +207,20 @@ impl Place {
         Place { client, moves, device: None }
     }
 
-    /// Whether an array fits: same client, alive, on the device of the arrays before it.
+    /// Whether an array fits: these bits of its tag, its client, alive, on the device of the arrays before it.
     #[inline(always)]
-    pub fn accepts_array(&mut self, array: &Array) -> bool {
-        let device = *self.device.get_or_insert(array.device_index());
-        array.client() == self.client && !array.is_donated() && (array.device_index() == device || self.moves)
+    pub fn accepts(&mut self, array: &Array, tag: u32, bits: u32) -> bool {
+        let found = array.head();
+        let device = *self.device.get_or_insert((found >> 32) as u32);
+        // Only the rest of the tag is free: a donated array has a bit that no expected head has.
+        let free = u64::from(TAG & !bits);
+        let here = found & !free == head(tag, device) && array.client() == self.client;
+        here || elsewhere(array, tag, bits, self.client, self.moves)
     }
+}
+
+/// Whether an array that is on another device, or unfit, fits a call that moves its inputs.
+#[cold]
+fn elsewhere(array: &Array, tag: u32, bits: u32, client: Client, moves: bool) -> bool {
+    moves && array.tag() & bits == tag && array.client() == client && !array.is_donated()
 }

@@ -3,9 +3,8 @@
 mod room;
 
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::aval::shape_text;
 use crate::client::{Client, Device, other_client};
@@ -27,21 +26,22 @@ const INLINE_RANK: usize = 6;
 #[repr(C)]
 pub(crate) struct Handle {
     version: u32,
-    /// The dtype in the low byte, the rank above it: one comparison checks both.
-    tag: u32,
+    refs: AtomicU32,
+    /// The tag in the low half, with [`DONATED`] in its highest bit, and the index of the device in the client's list in the
+    /// high half: one comparison tells whether an array is what a call expects.
+    head: AtomicU64,
     client: Client,
     buffer: RawBuffer,
     /// `rank` sizes, in `inline` or on the heap.
     dims: *const i64,
-    /// Index of the device in the client's list.
-    device: u32,
-    /// Set once, when the buffer is given to a program. The buffer itself stays until the last reference goes, so a
-    /// call that loses a race against a donation still passes a pointer to something alive.
-    donated: AtomicBool,
-    refs: AtomicU32,
-    inline: MaybeUninit<[i64; INLINE_RANK]>,
+    /// The first sizes; -1 where there are none, and everywhere if the sizes are on the heap.
+    inline: [i64; INLINE_RANK],
     release: unsafe extern "C" fn(NonNull<Handle>),
 }
+
+/// Set in a handle's head when the buffer is given to a program. The buffer itself stays until the last reference goes, so
+/// a call that loses a race against a donation still passes a pointer to something alive.
+const DONATED: u64 = 1 << 31;
 
 /// An array on a device: a counted reference to a PJRT buffer (or another engine's) with its dtype, shape and device.
 ///
@@ -69,10 +69,20 @@ unsafe impl Send for Array {}
 // SAFETY: as above.
 unsafe impl Sync for Array {}
 
-/// The tag of a dtype and a rank, as handles hold it.
+/// The tag of a dtype and a rank, as handles hold it: the dtype in the low byte, the rank above it.
 #[inline(always)]
 pub(crate) const fn tag(dtype: DType, rank: usize) -> u32 {
     dtype as u32 | (rank as u32) << 8
+}
+
+/// The bits of a tag, and those of its dtype.
+pub(crate) const TAG: u32 = u32::MAX >> 1;
+pub(crate) const DTYPE: u32 = 0xff;
+
+/// The head of a live array of this tag on this device.
+#[inline(always)]
+pub(crate) const fn head(tag: u32, device: u32) -> u64 {
+    tag as u64 | (device as u64) << 32
 }
 
 impl Array {
@@ -95,26 +105,22 @@ impl Array {
         let handle = unsafe {
             at.write(Handle {
                 version: HANDLE_VERSION,
-                tag: tag(dtype, shape.len()),
+                refs: AtomicU32::new(1),
+                head: AtomicU64::new(head(tag(dtype, shape.len()), device)),
                 client,
                 buffer,
                 dims: std::ptr::null(),
-                device,
-                donated: AtomicBool::new(false),
-                refs: AtomicU32::new(1),
-                inline: MaybeUninit::uninit(),
+                inline: [-1; INLINE_RANK],
                 release,
             });
             &mut *at.as_ptr()
         };
         if shape.len() <= INLINE_RANK {
-            let inline: *mut i64 = handle.inline.as_mut_ptr().cast();
             // One by one, because a call of `memcpy` costs more than so few sizes.
-            for (i, &n) in shape.iter().enumerate() {
-                // SAFETY: `inline` has room for `INLINE_RANK` sizes and nothing else refers to it yet.
-                unsafe { inline.add(i).write(n) };
+            for (inline, &n) in handle.inline.iter_mut().zip(shape) {
+                *inline = n;
             }
-            handle.dims = inline;
+            handle.dims = (&raw const handle.inline).cast();
         } else {
             handle.dims = Box::into_raw(Box::<[i64]>::from(shape)).cast();
         }
@@ -130,7 +136,7 @@ impl Array {
     /// The element type.
     #[inline(always)]
     pub fn dtype(&self) -> DType {
-        let code = self.handle().tag as u8;
+        let code = self.tag() as u8;
         // SAFETY: as below, and no dtype has the code 0. The compiler does not see this through the conversion, and with it
         // it knows that an `Option` of the dtype is `Some`.
         unsafe { std::hint::assert_unchecked(code != 0) };
@@ -141,7 +147,7 @@ impl Array {
     /// The number of dimensions.
     #[inline(always)]
     pub fn rank(&self) -> usize {
-        (self.handle().tag >> 8) as usize
+        (self.tag() >> 8) as usize
     }
 
     /// The sizes, outermost first; empty for a scalar.
@@ -170,13 +176,13 @@ impl Array {
 
     /// The device that the array lives on.
     pub fn device(&self) -> Device {
-        self.client().device_at(self.handle().device)
+        self.client().device_at(self.device_index())
     }
 
     /// Whether the array was given to a program; every further use of it is an error.
     #[inline(always)]
     pub fn is_donated(&self) -> bool {
-        self.handle().donated.load(Ordering::Relaxed)
+        self.head() & DONATED != 0
     }
 
     /// Whether the data has been computed.
@@ -244,13 +250,13 @@ impl Array {
     /// The dtype and the rank in one word.
     #[inline(always)]
     pub(crate) fn tag(&self) -> u32 {
-        self.handle().tag
+        (self.head() & (DONATED - 1)) as u32
     }
 
     /// Index of the device in the client's list.
     #[inline(always)]
     pub(crate) fn device_index(&self) -> u32 {
-        self.handle().device
+        (self.head() >> 32) as u32
     }
 
     /// The engine's buffer, for calls to the engine that the runtime does not make itself. It is alive as long as
@@ -265,6 +271,22 @@ impl Array {
         self.handle().buffer
     }
 
+    /// The size of a dimension, counted from 0, if the array has this rank; else any number.
+    #[inline(always)]
+    pub(crate) fn size(&self, rank: usize, i: usize) -> i64 {
+        if rank <= INLINE_RANK && i < rank {
+            self.handle().inline[i]
+        } else {
+            self.shape().get(i).copied().unwrap_or(-1)
+        }
+    }
+
+    /// Tag, device and whether the array is donated in one word; see [`head`].
+    #[inline(always)]
+    pub(crate) fn head(&self) -> u64 {
+        self.handle().head.load(Ordering::Relaxed)
+    }
+
     /// Whether both are references to one buffer.
     #[inline(always)]
     pub(crate) fn same(&self, other: &Array) -> bool {
@@ -273,12 +295,12 @@ impl Array {
 
     /// Marks the buffer as given away; false if it already was.
     pub(crate) fn donate(&self) -> bool {
-        !self.handle().donated.swap(true, Ordering::AcqRel)
+        self.handle().head.fetch_or(DONATED, Ordering::AcqRel) & DONATED == 0
     }
 
     /// Undoes [`Array::donate`] by the call that did it, which then failed.
     pub(crate) fn take_back(&self) {
-        self.handle().donated.store(false, Ordering::Release);
+        self.handle().head.fetch_and(!DONATED, Ordering::Release);
     }
 
     fn check_alive(&self) -> Result<()> {
@@ -327,7 +349,7 @@ unsafe extern "C" fn release(handle: NonNull<Handle>) {
         let at = handle;
         let handle = at.read();
         room::give(at);
-        let rank = (handle.tag >> 8) as usize;
+        let rank = (handle.head.into_inner() & (DONATED - 1)) as usize >> 8;
         if rank > INLINE_RANK {
             drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(handle.dims.cast_mut(), rank)));
         }

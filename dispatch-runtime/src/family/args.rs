@@ -65,6 +65,14 @@ impl Leaf for Arg<'_> {
     fn shape(&self) -> &[i64] {
         Arg::shape(*self)
     }
+
+    #[inline(always)]
+    fn size(&self, rank: usize, i: usize) -> i64 {
+        match *self {
+            Arg::Device(array) => array.size(rank, i),
+            _ => self.shape().get(i).copied().unwrap_or(-1),
+        }
+    }
 }
 
 /// What can be passed for a dynamic argument: an [`Array`] or a reference to one, a host scalar, a host slice, array

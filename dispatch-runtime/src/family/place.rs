@@ -1,7 +1,7 @@
 //! From an argument to a buffer on the device of the call.
 
 use super::{Arg, Dynamic, Family};
-use crate::array::{Array, tag};
+use crate::array::{Array, DTYPE, TAG, tag};
 use crate::client::Client;
 use crate::engine::RawBuffer;
 use crate::host::Converted;
@@ -65,7 +65,7 @@ pub fn first_shape(leaves: &[impl Leaf]) -> &[i64] {
 #[inline(always)]
 pub fn fits(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> bool {
     match leaf.kind() {
-        LeafKind::Device(array) => array.tag() == tag(dtype, rank) && place.accepts_array(array),
+        LeafKind::Device(array) => place.accepts(array, tag(dtype, rank), TAG),
         LeafKind::Host(view) => view.shape().len() == rank,
         LeafKind::Abstract(_) => leaf.tag() == tag(dtype, rank),
         LeafKind::BadLength { .. } => false,
@@ -76,7 +76,7 @@ pub fn fits(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> b
 #[inline(always)]
 pub fn fits_lead(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> bool {
     let dtype_fits = match leaf.kind() {
-        LeafKind::Device(array) => array.dtype() == dtype && place.accepts_array(array),
+        LeafKind::Device(array) => place.accepts(array, dtype as u32, DTYPE),
         LeafKind::Host(_) => true,
         LeafKind::Abstract(aval) => aval.dtype() == dtype,
         LeafKind::BadLength { .. } => false,

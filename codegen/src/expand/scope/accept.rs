@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 
 use super::data::{allowed, dtype_data};
-use super::{Scope, capture_name, code, dtype_name, position, size_at, tree_call};
+use super::{Scope, capture_name, code, dtype_name, position, size_at, size_of, tree_call};
 use crate::syntax::{Count, Dim, DynamicKind, Leading, Leaves, Position, Shape};
 
 impl Scope<'_> {
@@ -32,11 +32,11 @@ impl Scope<'_> {
             let field = self.fields[self.position(binding.param)].1;
             let leaves = field.leaves().expect("names stand in shapes of arrays");
             let access = (self.access)(field);
-            let shape = match leaves.count {
-                Count::One => (self.shape)(field),
-                _ => code! { __dispatch::first_shape(#access) },
+            let size = match (&leaves.count, binding.at) {
+                (Count::One, Position::Front(_)) => size_of(&access, binding.at, leaves),
+                (Count::One, at) => size_at(&(self.shape)(field), at, leaves),
+                (_, at) => size_at(&code! { __dispatch::first_shape(#access) }, at, leaves),
             };
-            let size = size_at(&shape, binding.at, leaves);
             code! { let #name = #size; }
         });
         code! { #(#dtypes)* #(#sizes)* }
@@ -112,7 +112,7 @@ impl Scope<'_> {
         };
         let dims = pattern.dims.iter().enumerate().filter_map(|(i, dim)| {
             let at = position(pattern, i);
-            let size = size_at(&shape, at, leaves);
+            let size = size_of(&code! { #leaf }, at, leaves);
             match dim {
                 Dim::Fixed(n) => Some(require(code! { #size == #n })),
                 Dim::Captured(n) if !self.binds(*n, index, leaves, at) => {
@@ -143,14 +143,14 @@ impl Scope<'_> {
         let (rank, access) = (pattern.dims.len(), (self.access)(other));
         let fits = require(code! { __dispatch::fits(#leaf, place, #dtype, #rank) });
         let sizes = pattern.dims.iter().enumerate().map(|(i, dim)| {
-            let size = code! { __dispatch::dim(__dispatch::Leaf::shape(#leaf), #i) };
+            let size = code! { __dispatch::Leaf::size(#leaf, #rank, #i) };
             match dim {
                 Dim::Fixed(n) => require(code! { #size == #n }),
                 Dim::Captured(n) => {
                     let name = capture_name(&self.captures[*n]);
                     require(code! { #size == #name })
                 }
-                Dim::Any => require(code! { #size == __dispatch::dim(__dispatch::Leaf::shape(#access), #i) }),
+                Dim::Any => require(code! { #size == __dispatch::Leaf::size(#access, #rank, #i) }),
             }
         });
         code! { #fits #(#sizes)* }

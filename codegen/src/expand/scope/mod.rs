@@ -91,6 +91,17 @@ fn size_at(shape: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
     }
 }
 
+/// [`size_at`] of the array `leaf`, which need not be asked for its rank again where that is in the signature.
+fn size_of(leaf: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
+    match (&leaves.shape, at) {
+        (Shape::Pattern(pattern), Position::Front(i)) => {
+            let rank = pattern.dims.len();
+            code! { __dispatch::Leaf::size(#leaf, #rank, #i) }
+        }
+        _ => size_at(&code! { __dispatch::Leaf::shape(#leaf) }, at, leaves),
+    }
+}
+
 /// `size 1`, or `size 1 from the end` where the rank is free.
 fn position_text(at: Position) -> String {
     match at {
