@@ -73,7 +73,7 @@ pub struct Cache<V: Weigh> {
     id: CacheId,
     /// Zero makes all hashes equal, for tests.
     hash_mask: u64,
-    /// [`BY_CLOCK`], or the earliest stamp that a hit may get.
+    /// `lookup::BY_CLOCK`, or the earliest stamp that a hit may get.
     floor: AtomicU64,
     /// On the heap, away from what a hit reads.
     shared: Box<Shared<V>>,
