@@ -2,8 +2,8 @@
 
 mod plugin;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 use dispatch_runtime::prelude::*;
 use dispatch_runtime::set_warning_handler;
@@ -517,4 +517,3 @@ fn threads_share_a_small_cache() {
     assert_eq!(stats.hits + stats.misses, 60);
     assert!(stats.entries <= 2 && stats.compiles >= 3, "{stats}");
 }
-
