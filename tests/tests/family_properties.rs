@@ -594,7 +594,7 @@ fn agree<S: Signature>() {
         .run(&proptest::collection::vec(any::<u8>(), 0..1500), |bytes| (check.borrow_mut())(bytes))
         .unwrap_or_else(|error| panic!("{error}"));
     assert!(
-        accepted > 50 && refused > 0 && hits > 20,
+        accepted > 50 && (refused > 0 || short()) && hits > 20,
         "{accepted} accepted ({hits} hits), {refused} refused"
     );
     state.assert_clean();
