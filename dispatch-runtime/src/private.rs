@@ -4,11 +4,12 @@
 //! together fail when they are compiled.
 
 pub use crate::cache::{Part, Stats};
+pub use crate::engine::RawBuffer;
 pub use crate::family::{
-    Arg, BodyError, Buffers, CompileCx, DeclaredFamily, DevicePolicy, Dynamic, Entry, Explanation, Failure,
-    Family, FamilyBuilder, GroupDType, Placed, Ready, Request, Settings, Temporary, TextFailure, Visitor,
-    dim, dim_back, distinct, first_shape, fits, fits_lead, lead, nothing_donated, ready, same_array,
-    same_sizes,
+    Arg, BodyError, Buffers, CompileCx, Copies, DeclaredFamily, DevicePolicy, Dynamic, Entry, Explanation,
+    Failure, Family, FamilyBuilder, GroupDType, NO_BUFFER, Ready, Request, Settings, Temporary, TextFailure,
+    Visitor, buffer, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, nothing_donated, ready,
+    same_array, same_sizes,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::leaf::Leaf;

@@ -28,8 +28,12 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
         },
     };
     let data = scope.data();
-    let (bindings, accept, visit, fields) =
-        (scope.bindings(), scope.accept(TokenStream::new()), scope.visit(), scope.check_fields());
+    let (bindings, accept, visit, fields) = (
+        scope.bindings(),
+        scope.accept(|_| TokenStream::new(), TokenStream::new()),
+        scope.visit(),
+        scope.check_fields(),
+    );
     let encode = scope.encode(|name| code! { #name });
     let path = |name: &str| code! { __dispatch::field_path(path, #name) };
     let describe = scope.describe(|name| code! { #name }, path);

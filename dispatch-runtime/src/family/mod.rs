@@ -16,8 +16,8 @@ pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
 pub use compile::{BodyError, CompileCx, Compiled, Failure, Request, TextFailure};
 pub use explain::{Difference, Explanation};
 pub use place::{
-    Either, GroupDType, Placed, Ready, Temporary, dim, dim_back, distinct, first_shape, fits, fits_lead,
-    lead, ready, same_array, same_sizes,
+    Copies, Either, GroupDType, NO_BUFFER, Ready, Temporary, buffer, dim, dim_back, distinct, first_shape,
+    fits, fits_lead, lead, ready, same_array, same_sizes,
 };
 pub use run::{Buffers, Visitor, nothing_donated};
 
@@ -49,6 +49,17 @@ impl Family {
     #[inline(always)]
     pub fn client(&self) -> Client {
         self.client
+    }
+
+    /// Whether inputs are moved to the entry's device.
+    #[inline(always)]
+    pub fn moves(&self) -> bool {
+        #[cold]
+        fn rarely() {}
+        if self.moves {
+            rarely();
+        }
+        self.moves
     }
 
     /// What the arguments of a call have said about where it runs: nothing yet.

@@ -144,14 +144,17 @@ pub fn distinct(visit: &Visit<'_>) -> bool {
 ///
 /// Arrays and host values have different types, so that the code of a call with arrays has no trace of uploads.
 pub trait Ready<'a>: Sized {
-    /// Its buffer for the time of the call.
-    type Placed: Placed;
+    /// What lives for the time of the call.
+    type Held;
 
     /// Converts a host value; `name` is the argument's, for the error.
     fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Self>;
 
-    /// The buffer on this device: the array's own, a copy of it, which goes to `copies`, or the upload of a host value.
-    fn place(&self, family: &Family, device: u32, copies: &mut Vec<Temporary>) -> Result<Self::Placed>;
+    /// Uploads a host value and puts its buffer in place. That of an array is there from the check.
+    fn upload(&self, buffer: &mut RawBuffer, family: &Family, device: u32) -> Result<Self::Held>;
+
+    /// Puts a copy in place of the buffer of an array that is elsewhere.
+    fn bring(&self, buffer: &mut RawBuffer, family: &Family, device: u32, copies: &mut Copies) -> Result<()>;
 
     /// The array, if it is one.
     fn array(&self) -> Option<&'a Array>;
@@ -169,7 +172,7 @@ pub fn ready<'a, D: Dynamic + ?Sized>(
 }
 
 impl<'a> Ready<'a> for &'a Array {
-    type Placed = RawBuffer;
+    type Held = ();
 
     #[inline(always)]
     fn new(arg: Arg<'a>, _: DType, name: &'static str) -> Result<&'a Array> {
@@ -180,8 +183,16 @@ impl<'a> Ready<'a> for &'a Array {
     }
 
     #[inline(always)]
-    fn place(&self, family: &Family, device: u32, copies: &mut Vec<Temporary>) -> Result<RawBuffer> {
-        if self.device_index() == device { Ok(self.buffer()) } else { copy(self, family, device, copies) }
+    fn upload(&self, _: &mut RawBuffer, _: &Family, _: u32) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn bring(&self, buffer: &mut RawBuffer, family: &Family, device: u32, copies: &mut Copies) -> Result<()> {
+        if self.device_index() != device {
+            *buffer = copy(self, family, device, copies)?;
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -191,7 +202,7 @@ impl<'a> Ready<'a> for &'a Array {
 }
 
 impl<'a> Ready<'a> for Converted<'a> {
-    type Placed = Temporary;
+    type Held = Temporary;
 
     #[inline(always)]
     fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Converted<'a>> {
@@ -202,10 +213,15 @@ impl<'a> Ready<'a> for Converted<'a> {
     }
 
     #[inline(always)]
-    fn place(&self, family: &Family, device: u32, _: &mut Vec<Temporary>) -> Result<Temporary> {
+    fn upload(&self, buffer: &mut RawBuffer, family: &Family, device: u32) -> Result<Temporary> {
         let client = family.client();
-        let buffer = client.engine().upload(self.view(), device as usize)?;
-        Ok(Temporary { buffer, client })
+        *buffer = client.engine().upload(self.view(), device as usize)?;
+        Ok(Temporary { buffer: *buffer, client })
+    }
+
+    #[inline(always)]
+    fn bring(&self, _: &mut RawBuffer, _: &Family, _: u32, _: &mut Copies) -> Result<()> {
+        Ok(())
     }
 
     #[inline(always)]
@@ -223,7 +239,7 @@ pub enum Either<'a> {
 }
 
 impl<'a> Ready<'a> for Either<'a> {
-    type Placed = (RawBuffer, Option<Temporary>);
+    type Held = Option<Temporary>;
 
     #[inline]
     fn new(arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Either<'a>> {
@@ -234,10 +250,18 @@ impl<'a> Ready<'a> for Either<'a> {
     }
 
     #[inline]
-    fn place(&self, family: &Family, device: u32, copies: &mut Vec<Temporary>) -> Result<Self::Placed> {
+    fn upload(&self, buffer: &mut RawBuffer, family: &Family, device: u32) -> Result<Option<Temporary>> {
         match self {
-            Either::Device(array) => Ok((array.place(family, device, copies)?, None)),
-            Either::Host(host) => host.place(family, device, copies).map(|made| (made.buffer, Some(made))),
+            Either::Device(_) => Ok(None),
+            Either::Host(host) => host.upload(buffer, family, device).map(Some),
+        }
+    }
+
+    #[inline]
+    fn bring(&self, buffer: &mut RawBuffer, family: &Family, device: u32, copies: &mut Copies) -> Result<()> {
+        match self {
+            Either::Device(array) => array.bring(buffer, family, device, copies),
+            Either::Host(_) => Ok(()),
         }
     }
 
@@ -261,12 +285,7 @@ fn no_data(name: &str) -> Error {
 
 /// Copies an array that is elsewhere, as it may be if inputs move.
 #[cold]
-pub(super) fn copy(
-    array: &Array,
-    family: &Family,
-    device: u32,
-    copies: &mut Vec<Temporary>,
-) -> Result<RawBuffer> {
+pub(super) fn copy(array: &Array, family: &Family, device: u32, copies: &mut Copies) -> Result<RawBuffer> {
     let client = family.client();
     // SAFETY: the caller borrows the array, which was checked to be one of this client, and it holds its buffer.
     let buffer = unsafe { client.engine().copy(array.buffer(), device as usize) }?;
@@ -274,24 +293,18 @@ pub(super) fn copy(
     Ok(buffer)
 }
 
-/// A buffer on the device of the call, alive for the time of the call.
-pub trait Placed {
-    /// The buffer.
-    fn buffer(&self) -> RawBuffer;
-}
+/// What was copied to the device for one call.
+pub type Copies = Vec<Temporary>;
 
-/// The buffer of an array, which the caller holds.
-impl Placed for RawBuffer {
-    #[inline(always)]
-    fn buffer(&self) -> RawBuffer {
-        *self
-    }
-}
+/// Stands for a buffer that is not known yet.
+pub const NO_BUFFER: RawBuffer = RawBuffer(std::ptr::NonNull::dangling());
 
-impl Placed for (RawBuffer, Option<Temporary>) {
-    #[inline]
-    fn buffer(&self) -> RawBuffer {
-        self.0
+/// The buffer of an argument that is an array on a device.
+#[inline(always)]
+pub fn buffer(leaf: &impl Leaf) -> RawBuffer {
+    match leaf.kind() {
+        LeafKind::Device(array) => array.buffer(),
+        _ => NO_BUFFER,
     }
 }
 
@@ -299,13 +312,6 @@ impl Placed for (RawBuffer, Option<Temporary>) {
 pub struct Temporary {
     buffer: RawBuffer,
     client: Client,
-}
-
-impl Placed for Temporary {
-    #[inline(always)]
-    fn buffer(&self) -> RawBuffer {
-        self.buffer
-    }
 }
 
 impl Drop for Temporary {

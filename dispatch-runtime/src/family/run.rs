@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::place::copy;
-use super::{Compiled, Family, Placed, Temporary};
+use super::{Compiled, Family, Temporary};
 use crate::array::Array;
 use crate::cache::Pin;
 use crate::engine::RawBuffer;
@@ -135,8 +135,8 @@ impl Buffers {
 
     /// Appends the buffer of an argument that the stub holds.
     #[inline(always)]
-    pub fn push_placed(&mut self, placed: &impl Placed) {
-        self.list.push(placed.buffer());
+    pub fn push_placed(&mut self, buffer: RawBuffer) {
+        self.list.push(buffer);
     }
 
     /// The buffers, in the order of the program's arguments.

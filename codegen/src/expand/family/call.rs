@@ -87,7 +87,14 @@ fn bind_fn(family: &Family) -> TokenStream {
     let names: Vec<&Ident> = family.params.iter().map(Param::name).collect();
     let dtypes: Vec<Ident> = (0..family.groups.len()).map(dtype_name).collect();
     let sizes: Vec<Ident> = family.captures.iter().map(capture_name).collect();
-    let (bindings, accept, fields) = (scope.bindings(), scope.accept(distinct(&scope)), scope.check_fields());
+    // At once, while the array is at hand: looking at it again later costs as much as the check.
+    let keep = |index: usize| {
+        let slot =
+            slots(&scope).iter().position(|field| *field == index).expect("single arguments have slots");
+        code! { buffers[#slot] = __dispatch::buffer(leaf); }
+    };
+    let accept = scope.accept(keep, distinct(&scope));
+    let (bindings, fields, count) = (scope.bindings(), scope.check_fields(), slots(&scope).len());
     // Copies whose address is taken only here keep the arguments of the hit path in registers.
     let copies =
         scope.fields.iter().filter(|(_, f)| f.leaves().is_some_and(|l| matches!(l.count, Count::One))).map(
@@ -103,6 +110,7 @@ fn bind_fn(family: &Family) -> TokenStream {
             family: &__dispatch::Family,
             #(#names: #types,)*
             context: &'a __C,
+            buffers: &mut [__dispatch::RawBuffer; #count],
         ) -> __dispatch::Result<Self> {
             let place = &mut family.place();
             #bindings
@@ -123,6 +131,12 @@ fn bind_fn(family: &Family) -> TokenStream {
             })
         }
     }
+}
+
+/// The indices of the arguments that are one array or value; each has a slot for its buffer.
+pub(super) fn slots(scope: &Scope<'_>) -> Vec<usize> {
+    let single = |field: &Dynamic| field.leaves().is_some_and(|leaves| matches!(leaves.count, Count::One));
+    scope.fields.iter().filter(|(_, field)| single(field)).map(|(index, _)| *index).collect()
 }
 
 /// The check that no donated array is passed twice.

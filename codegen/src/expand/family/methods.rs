@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, code, dtype_name, plain};
-use super::call::{donated_name, visit_name};
+use super::call::{donated_name, slots, visit_name};
 use super::{local_scope, output};
 use crate::syntax::{Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
 
@@ -85,7 +85,7 @@ fn passed(field: &Dynamic) -> Ident {
 }
 
 /// `Call::bind(…)` with every argument; `leaf` is what lists and structs hold.
-fn bind(family: &Family, leaf: &str) -> TokenStream {
+fn bind(family: &Family, leaf: &str, buffers: &TokenStream) -> TokenStream {
     let leaf = Ident::new(leaf, Span::mixed_site());
     let arguments = family.params.iter().map(|param| {
         let name = param.name();
@@ -94,7 +94,7 @@ fn bind(family: &Family, leaf: &str) -> TokenStream {
             Param::Static(_) => code! { &#name },
         }
     });
-    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* &context) }
+    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* &context, #buffers) }
 }
 
 fn context(family: &Family) -> TokenStream {
@@ -160,6 +160,7 @@ fn miss_method(family: &Family) -> TokenStream {
         })
     });
     let names = family.params.iter().map(Param::name);
+    let buffers = no_buffers(family);
     code! {
         #[cold]
         #[inline(never)]
@@ -170,7 +171,7 @@ fn miss_method(family: &Family) -> TokenStream {
             context: &impl __dispatch::StaticKey,
         ) -> __dispatch::Result<__dispatch::Entry<'f>> {
             #(#borrows)*
-            let call = __Call::<__dispatch::Array, _>::bind(family, #(#names,)* context)?;
+            let call = __Call::<__dispatch::Array, _>::bind(family, #(#names,)* context, #buffers)?;
             family.compile(
                 |sink| call.encode(sink),
                 || call.describe(family),
@@ -183,20 +184,42 @@ fn miss_method(family: &Family) -> TokenStream {
 
 fn call_method(family: &Family) -> TokenStream {
     let (parameters, borrows) = parameters(family);
-    let (bind, entry, output) = (bind(family, "Array"), entry_of_hit(family), output(family));
+    let (bind, entry, output) =
+        (bind(family, "Array", &code! { &mut buffers }), entry_of_hit(family), output(family));
     let context = context(family);
     let scope = local_scope(family);
     // Host values are converted before the cache is asked: a call that is refused compiles nothing.
     let ready = converted(&scope);
-    let single = |field: &Dynamic| field.leaves().is_some_and(|leaves| matches!(leaves.count, Count::One));
-    let copies = scope.fields.iter().any(|(_, field)| single(field)).then(|| {
-        code! { let mut copies = ::std::vec::Vec::<__dispatch::Temporary>::new(); }
+    let singles: Vec<(usize, &Dynamic)> = slots(&scope)
+        .into_iter()
+        .enumerate()
+        .map(|(slot, index)| {
+            (slot, scope.fields.iter().find(|(i, _)| *i == index).expect("a slot has a field").1)
+        })
+        .collect();
+    let count = singles.len();
+    let upload = singles.iter().map(|(slot, field)| {
+        let (name, held) = (&field.name, held(field));
+        code! { let #held = __dispatch::Ready::upload(&#name, &mut buffers[#slot], &self.0, device)?; }
     });
-    let place = scope.fields.iter().filter(|(_, field)| single(field)).map(|(_, field)| {
-        let (name, placed) = (&field.name, placed(field));
-        code! { let #placed = __dispatch::Ready::place(&#name, &self.0, device, &mut copies)?; }
+    let bring = singles.iter().map(|(slot, field)| {
+        let name = &field.name;
+        code! { __dispatch::Ready::bring(&#name, &mut buffers[#slot], &self.0, device, copies)?; }
     });
-    let buffers = if scope.is_nested() { nested_buffers(&scope) } else { flat_buffers(&scope) };
+    let bring = (count > 0).then(|| {
+        code! {
+            let mut copies = ::core::option::Option::None;
+            if self.0.moves() {
+                let copies = copies.insert(__dispatch::Copies::new());
+                #(#bring)*
+            }
+        }
+    });
+    let buffers = if scope.is_nested() {
+        nested_buffers(&scope)
+    } else {
+        code! { let buffers = &buffers; }
+    };
     let donated = donated(&scope);
     let docs = call_docs(family);
     code! {
@@ -206,12 +229,14 @@ fn call_method(family: &Family) -> TokenStream {
         pub fn call(&self, #parameters) -> __dispatch::Result<#output> {
             #borrows
             #context
+            #[allow(unused_mut)]
+            let mut buffers = [__dispatch::NO_BUFFER; #count];
             let call = #bind?;
             #(#ready)*
             let entry = #entry;
             let device = entry.device();
-            #copies
-            #(#place)*
+            #(#upload)*
+            #bring
             #buffers
             let mut outs = [::core::option::Option::None; <#output as __dispatch::OutputTree>::LEAVES];
             self.0.run(&entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))
@@ -232,40 +257,38 @@ fn converted(scope: &Scope<'_>) -> Vec<TokenStream> {
     scope.fields.iter().filter_map(|(_, field)| convert(field)).collect()
 }
 
-/// The name of the variable that holds an argument's buffer.
-fn placed(field: &Dynamic) -> Ident {
-    Ident::new(&format!("placed_{}", plain(&field.name)), Span::mixed_site())
+/// The name of the variable that holds what lives with an argument's buffer.
+fn held(field: &Dynamic) -> Ident {
+    Ident::new(&format!("_held_{}", plain(&field.name)), Span::mixed_site())
 }
 
-/// The buffers of a call whose number is in the signature.
-fn flat_buffers(scope: &Scope<'_>) -> TokenStream {
-    let buffers = scope.fields.iter().map(|(_, field)| {
-        let placed = placed(field);
-        code! { __dispatch::Placed::buffer(&#placed) }
-    });
-    code! { let buffers = &[#(#buffers),*]; }
+/// Room for buffers that nobody looks at.
+fn no_buffers(family: &Family) -> TokenStream {
+    let count = slots(&local_scope(family)).len();
+    code! { &mut [__dispatch::NO_BUFFER; #count] }
 }
 
 /// The buffers of a call with lists or structs.
 fn nested_buffers(scope: &Scope<'_>) -> TokenStream {
-    let pushes = scope.fields.iter().map(|(_, field)| {
+    let slots = slots(scope);
+    let pushes = scope.fields.iter().map(|(index, field)| {
         let access = (scope.access)(field);
         match field.leaves().map(|leaves| &leaves.count) {
             Some(Count::One) => {
-                let placed = placed(field);
-                code! { buffers.push_placed(&#placed); }
+                let slot = slots.iter().position(|slot| slot == index).expect("single arguments have slots");
+                code! { list.push_placed(buffers[#slot]); }
             }
-            Some(_) => code! { buffers.push_all(#access, &self.0, device)?; },
+            Some(_) => code! { list.push_all(#access, &self.0, device)?; },
             None => {
                 let visit = visit_name(field);
-                code! { buffers.push_tree(|visit| call.#visit(visit), &self.0, device)?; }
+                code! { list.push_tree(|visit| call.#visit(visit), &self.0, device)?; }
             }
         }
     });
     code! {
-        let mut buffers = __dispatch::Buffers::new();
+        let mut list = __dispatch::Buffers::new();
         #(#pushes)*
-        let buffers = buffers.as_slice();
+        let buffers = list.as_slice();
     }
 }
 
@@ -344,7 +367,7 @@ fn warm_method(family: &Family) -> TokenStream {
             None => TokenStream::new(),
         }
     });
-    let (bind, entry, context) = (bind(family, "Aval"), entry(), context(family));
+    let (bind, entry, context) = (bind(family, "Aval", &no_buffers(family)), entry(), context(family));
     code! {
         /// Compiles the program for these abstract values now, if it is not there, so that a later call finds it.
         #[allow(clippy::too_many_arguments)]
@@ -360,7 +383,7 @@ fn warm_method(family: &Family) -> TokenStream {
 
 fn explain_method(family: &Family) -> TokenStream {
     let (parameters, borrows) = parameters(family);
-    let (bind, ready) = (bind(family, "Array"), converted(&local_scope(family)));
+    let (bind, ready) = (bind(family, "Array", &no_buffers(family)), converted(&local_scope(family)));
     let context = context(family);
     code! {
         /// Whether a call with these arguments would find its program, and if not, what about it is new. What the call

@@ -45,9 +45,9 @@ impl Scope<'_> {
     /// A block that is true if every field is what the signature allows; `place` learns where the call runs. The names of
     /// [`Scope::bindings`] are in scope, the dtypes as options.
     ///
-    /// It leaves at the first check that fails: a check that is passed is a comparison and a branch not taken, and tells
+    /// `accepted` gives statements on a single `leaf` that passed; `more` are further checks. The block leaves at the first check that fails: a check that is passed is a comparison and a branch not taken, and tells
     /// the compiler what the later ones need not ask.
-    pub fn accept(&self, more: TokenStream) -> TokenStream {
+    pub fn accept(&self, accepted: impl Fn(usize) -> TokenStream, more: TokenStream) -> TokenStream {
         let some = self.groups.iter().enumerate().map(|(i, _)| {
             let name = dtype_name(i);
             code! {
@@ -68,7 +68,10 @@ impl Scope<'_> {
                     let leaf = Ident::new("leaf", Span::mixed_site());
                     let checks = self.accept_leaf(*index, leaves, &leaf);
                     match leaves.count {
-                        Count::One => code! { { let leaf = #access; #checks } },
+                        Count::One => {
+                            let accepted = accepted(*index);
+                            code! { { let leaf = #access; #checks #accepted } }
+                        }
                         _ => code! { for leaf in #access { #checks } },
                     }
                 }
