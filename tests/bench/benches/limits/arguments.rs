@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use dispatch_bench::families::{self, Sum2, Sum10, Sum100, Sum100Any, SumList};
-use dispatch_bench::harness::{Estimate, case, rounds};
+use dispatch_bench::harness::{Estimate, case, pin_to_processor, rounds};
 use dispatch_bench::raw::Execute;
 use dispatch_bench::results::Results;
 use dispatch_runtime::program::Source;
@@ -13,6 +13,7 @@ use crate::MICRO;
 
 /// Sums of 2, 10 and 100 arrays f32\[4\], as separate arguments and as a list.
 pub fn measure(client: Client, results: &mut Results) {
+    pin_to_processor(0);
     let arrays: Vec<Array> = (0..100).map(|i| families::array(client, i as f32)).collect();
     let first = |n: usize| &arrays[..n];
     let (two, ten, hundred): (&[Array; 2], &[Array; 10], &[Array; 100]) =
@@ -41,7 +42,7 @@ pub fn measure(client: Client, results: &mut Results) {
             (0..n).for_each(|_| end(families::call_sum100_any(&any, black_box(hundred))))
         }),
     ];
-    let rounds = rounds(&mut cases, 6000, 10);
+    let rounds = rounds(&mut cases, 1500, 10);
     rounds.print("Arguments: sums of 2, 10 and 100 arrays f32[4]");
     let per_argument = |more: (usize, usize), few: (usize, usize), count: f64| -> Estimate {
         rounds.excess(more, few).scaled(1.0 / count)

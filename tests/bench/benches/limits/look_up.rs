@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use dispatch_bench::baselines::Usual;
 use dispatch_bench::families::{self, Add, AddAny, LookUp, LookUpAny};
-use dispatch_bench::harness::{case, rounds};
+use dispatch_bench::harness::{case, pin_to_processor, rounds};
 use dispatch_bench::results::Results;
 use dispatch_runtime::Client;
 
@@ -12,6 +12,7 @@ use crate::MICRO;
 
 /// On an engine that does nothing, a call without results is the look-up and two virtual calls.
 pub fn measure(client: Client, results: &mut Results) {
+    pin_to_processor(0);
     let (a, b) = (families::array(client, 0.0), families::array(client, 1.0));
     let (look_up, look_up_any, usual) = (LookUp::new(&client), LookUpAny::new(&client), Usual::new(client));
     let (add, add_any) = (Add::new(&client), AddAny::new(&client));
@@ -52,7 +53,7 @@ pub fn measure(client: Client, results: &mut Results) {
             })
         }),
     ];
-    let rounds = rounds(&mut cases, 4000, 500);
+    let rounds = rounds(&mut cases, 1500, 500);
     rounds.print("Look-up on an engine that does nothing");
     let look_up = rounds.difference(1, 0);
     results.at_most("look-up alone", look_up.median * MICRO, "µs", 0.03);

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use dispatch_bench::families::{self, Add};
-use dispatch_bench::harness::{case, rounds};
+use dispatch_bench::harness::{case, pin_to_processor, rounds};
 use dispatch_bench::raw::Compile;
 use dispatch_bench::results::Results;
 use dispatch_runtime::Client;
@@ -12,6 +12,7 @@ use crate::MICRO;
 
 /// A call of a family that was cleared, against the raw compile, execute and end of the same program.
 pub fn measure(client: Client, results: &mut Results) {
+    pin_to_processor(0);
     let (a, b) = (families::array(client, 0.0), families::array(client, 1.0));
     let family = Add::new(&client);
     let text = || families::add_text(&a.aval(), true);

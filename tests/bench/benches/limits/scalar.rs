@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use dispatch_bench::families::{self, AddScalar};
-use dispatch_bench::harness::{case, rounds};
+use dispatch_bench::harness::{case, pin_to_processor, rounds};
 use dispatch_bench::raw::{Execute, Upload};
 use dispatch_bench::results::Results;
 use dispatch_runtime::Client;
@@ -13,6 +13,7 @@ use crate::MICRO;
 
 /// Two arrays, a scalar of the host and a static argument.
 pub fn measure(client: Client, results: &mut Results) {
+    pin_to_processor(0);
     let (a, b) = (families::array(client, 0.0), families::array(client, 1.0));
     let c = client.array(&[0.5f32], []).unwrap();
     let family = AddScalar::new(&client);
@@ -48,7 +49,7 @@ pub fn measure(client: Client, results: &mut Results) {
             })
         }),
     ];
-    let rounds = rounds(&mut cases, 8000, 25);
+    let rounds = rounds(&mut cases, 2500, 25);
     rounds.print("Host scalar: two arrays f32[4], a scalar and a static");
     let excess = rounds.difference(2, 1);
     results.at_most("host scalar: stub minus raw execute with upload", excess.median * MICRO, "µs", 0.10);

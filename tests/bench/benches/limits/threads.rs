@@ -12,12 +12,6 @@ use dispatch_bench::threads::{Case, case, two_threads};
 use dispatch_runtime::program::Source;
 use dispatch_runtime::{Array, Client};
 
-/// Both engines: the one that does nothing shows what the dispatch shares, PJRT what the caller gets.
-pub fn measure(pjrt: Client, noop: Client, results: &mut Results) {
-    nothing(noop, results);
-    plugin(pjrt, results);
-}
-
 /// Two arrays of each thread's own.
 fn arrays(client: Client) -> [[Array; 2]; 2] {
     [0.0, 4.0].map(|first| [families::array(client, first), families::array(client, first + 1.0)])
@@ -30,7 +24,8 @@ fn hits(family: &Add, [a, b]: &[Array; 2], n: usize, negate: impl Fn(usize) -> b
     }
 }
 
-fn nothing(client: Client, results: &mut Results) {
+/// On an engine that does nothing: what dispatch shares between threads.
+pub fn on_nothing(client: Client, results: &mut Results) {
     let (arrays, longer) =
         (arrays(client), [1, 2].map(|n| client.array(&vec![0f32; 4 + n], [4 + n as i64]).unwrap()));
     let longer = longer.map(|array| [array.clone(), array]);
@@ -67,7 +62,8 @@ fn nothing(client: Client, results: &mut Results) {
     results.report("two threads against one, mutex and hash map", threads.speedup(5).median, "times");
 }
 
-fn plugin(client: Client, results: &mut Results) {
+/// On PJRT: what callers get.
+pub fn on_plugin(client: Client, results: &mut Results) {
     let arrays = arrays(client);
     let add = Add::new(&client);
     let executable =
