@@ -27,12 +27,27 @@ impl Aval {
     ///
     /// # Panics
     ///
-    /// On a negative size.
+    /// Where [`Aval::try_new`] gives none.
     #[track_caller]
     pub fn new(dtype: DType, shape: impl AsRef<[i64]>) -> Aval {
         let shape = shape.as_ref();
-        assert!(shape.iter().all(|&n| n >= 0), "an aval has no negative size, got {shape:?}");
-        Aval { dtype, shape: shape.into() }
+        let aval = Aval::try_new(dtype, shape);
+        aval.unwrap_or_else(|| panic!("no array of {dtype} has the shape {}", shape_text(shape)))
+    }
+
+    /// An abstract value of this dtype and shape, if an array can have it: no size is negative, there are at most
+    /// 65 535 dimensions, and the bytes are at most `isize::MAX`, also if the sizes of 0 were 1, for strides are
+    /// reckoned so.
+    ///
+    /// ```
+    /// use dispatch_runtime::{Aval, DType};
+    ///
+    /// assert!(Aval::try_new(DType::F32, [i64::MAX]).is_none());
+    /// assert!(Aval::try_new(DType::F32, [0, 1 << 62]).is_none());
+    /// ```
+    pub fn try_new(dtype: DType, shape: impl AsRef<[i64]>) -> Option<Aval> {
+        let shape = shape.as_ref();
+        is_array_shape(dtype, shape).then(|| Aval { dtype, shape: shape.into() })
     }
 
     /// The element type.
@@ -84,6 +99,18 @@ impl From<&Aval> for Aval {
     }
 }
 
+/// The most dimensions that an array has; a handle holds their number in 16 bits.
+const MAX_RANK: usize = u16::MAX as usize;
+
+/// Whether an array can have this shape; see [`Aval::try_new`]. Whatever makes an array or an abstract value from sizes
+/// of the outside asks here, so that the products of sizes inside need no care.
+pub(crate) fn is_array_shape(dtype: DType, shape: &[i64]) -> bool {
+    // An empty array of the host may become one of any dtype.
+    let item = if shape.contains(&0) { DType::C128.size() } else { dtype.size() };
+    let bytes = shape.iter().try_fold(item, |bytes, &n| bytes.checked_mul(usize::try_from(n).ok()?.max(1)));
+    shape.len() <= MAX_RANK && bytes.is_some_and(|bytes| bytes <= isize::MAX as usize)
+}
+
 /// `f32[2,3]`: the short form of dtype and shape that messages use.
 pub(crate) fn short(dtype: DType, shape: &[i64]) -> String {
     format!("{}{}", dtype, shape_text(shape))
@@ -93,4 +120,29 @@ pub(crate) fn short(dtype: DType, shape: &[i64]) -> String {
 pub(crate) fn shape_text(shape: &[i64]) -> String {
     let sizes: Vec<String> = shape.iter().map(i64::to_string).collect();
     format!("[{}]", sizes.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_array_has_a_shape_whose_bytes_overflow() {
+        for shape in
+            [&[i64::MAX][..], &[1 << 61], &[(1 << 61) + 1], &[1 << 32, 1 << 32], &[i64::MAX, i64::MAX, 0]]
+        {
+            assert_eq!(Aval::try_new(DType::F64, shape), None, "{shape:?}");
+        }
+        assert_eq!(Aval::try_new(DType::F64, [-1]), None);
+        assert_eq!(Aval::try_new(DType::F64, vec![1; 1 << 16]), None);
+        assert_eq!(Aval::try_new(DType::I8, [i64::MAX]).unwrap().len(), i64::MAX as usize);
+        assert_eq!(Aval::new(DType::F64, vec![1; 300]).size_bytes(), 8);
+        assert_eq!(Aval::new(DType::F64, [0, 1 << 40]).len(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "no array of f64 has the shape [2305843009213693953]")]
+    fn an_impossible_shape_is_a_panic_in_every_profile() {
+        crate::HostArray::zeros(DType::F64, [(1 << 61) + 1]);
+    }
 }

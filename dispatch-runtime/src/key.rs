@@ -59,7 +59,7 @@ impl Words {
     #[inline(never)]
     fn push_far(&mut self, word: u64) {
         if self.far.is_empty() {
-            *self.far = SPARE.take();
+            *self.far = SPARE.try_with(Cell::take).unwrap_or_default();
             self.far.clear();
             self.far.extend_from_slice(&self.near);
         }

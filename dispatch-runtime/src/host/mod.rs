@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 pub use convert::Converted;
 pub use element::Element;
 
+use crate::aval::is_array_shape;
 use crate::{Aval, DType, Error, Result};
 
 /// Dense row-major host data that is borrowed: dtype, shape and a pointer.
@@ -29,7 +30,7 @@ impl<'a> HostView<'a> {
     ///
     /// An error if the shape has another number of elements than the slice, or a negative size.
     pub fn new<T: Element>(data: &'a [T], shape: &'a [i64]) -> Result<HostView<'a>> {
-        check_len(data.len(), shape)?;
+        check_len(T::DTYPE, data.len(), shape)?;
         Ok(HostView { dtype: T::DTYPE, shape, data: data.as_ptr().cast(), data_lifetime: PhantomData })
     }
 
@@ -131,6 +132,10 @@ impl HostArray {
     }
 
     /// An array of zeros (`false` for booleans).
+    ///
+    /// # Panics
+    ///
+    /// If no array has this shape, see [`Aval::try_new`].
     pub fn zeros(dtype: DType, shape: impl AsRef<[i64]>) -> HostArray {
         let aval = Aval::new(dtype, shape);
         HostArray { dtype, shape: aval.shape().into(), words: vec![0; aval.size_bytes().div_ceil(16)].into() }
@@ -179,9 +184,9 @@ impl HostArray {
     }
 }
 
-fn check_len(len: usize, shape: &[i64]) -> Result<()> {
-    let wanted = shape.iter().try_fold(1i64, |n, &size| if size < 0 { None } else { n.checked_mul(size) });
-    if wanted == i64::try_from(len).ok() {
+fn check_len(dtype: DType, len: usize, shape: &[i64]) -> Result<()> {
+    // The product cannot overflow for the shape of an array.
+    if is_array_shape(dtype, shape) && shape.iter().product::<i64>() as usize == len {
         return Ok(());
     }
     Err(Error::Shape {

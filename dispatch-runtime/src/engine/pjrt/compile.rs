@@ -10,7 +10,7 @@ use super::call::{Roomy, call};
 use super::describe::{self, Owned};
 use super::engine::Shared;
 use super::executable::{Loaded, PjrtExecutable};
-use super::proto;
+use super::{mlir, proto};
 use crate::program::Source;
 use crate::{Error, Result};
 
@@ -61,7 +61,12 @@ pub(super) fn compile(
     options: Option<&CompileOptions>,
 ) -> Result<PjrtExecutable> {
     let code: &[u8] = match source {
-        Source::StableHlo(text) => text.as_bytes(),
+        Source::StableHlo(text) => match mlir::impossible_type(text) {
+            None => text.as_bytes(),
+            Some(ty) => {
+                return Err(Error::InvalidProgram { reason: format!("no array has the type tensor<{ty}>") });
+            }
+        },
         Source::Bytecode(bytes) => bytes,
         Source::Host { .. } => {
             return Err(Error::InvalidProgram {

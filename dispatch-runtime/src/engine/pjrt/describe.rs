@@ -92,11 +92,20 @@ pub(super) fn describe(executable: &Owned, source: &Source, with_options: bool) 
 /// Dtype and shape of the arguments of a text whose arguments are plain tensors, and in which nothing hints at other
 /// layouts or at arguments that a result may take over, be it on an argument or on the module.
 fn plain_inputs(text: &str) -> Option<Vec<Aval>> {
-    if ["layout", "alias", "donor"].iter().any(|hint| text.contains(hint)) {
+    if ["layout", "alias", "donor"].iter().any(|hint| text.contains(hint)) || !is_unambiguous(text) {
         return None;
     }
     let arguments = mlir::main_arguments(text).ok()?;
     arguments.into_iter().map(|argument| mlir::tensor(&text[argument.ty])).collect()
+}
+
+/// Whether the `@main` that our scanner finds is surely the one that XLA compiles: no name is escaped or quoted, no
+/// function is in the generic form, there is no module in the module, and the name stands once.
+fn is_unambiguous(text: &str) -> bool {
+    let hints = ["\\", "@\"", "sym_name", "\"func.func\"", "\"builtin.module\""];
+    !hints.iter().any(|hint| text.contains(hint))
+        && text.matches("module").count() <= 1
+        && text.matches("@main").count() == 1
 }
 
 /// Whether an argument has an attribute by which a result may take over its memory.
@@ -113,6 +122,9 @@ fn from_text(executable: &Owned, source: &Source, outputs: Vec<Aval>) -> Result<
         by: executable.plugin.description(),
     };
     let Source::StableHlo(text) = source else { return Err(unknown("its bytecode does not".into())) };
+    if !is_unambiguous(text) {
+        return Err(unknown("its text has more than one candidate for `@main`, or quoted names".into()));
+    }
     let arguments = mlir::main_arguments(text).map_err(unknown)?;
     let aliased = arguments.iter().map(|argument| may_alias(text, argument)).collect();
     let mut inputs = Vec::with_capacity(arguments.len());
@@ -154,7 +166,8 @@ fn outputs(executable: &Owned) -> Result<Vec<Aval>> {
             if shape.iter().any(|&n| n < 0) {
                 return Err(unsupported("result", i, "a dynamic shape"));
             }
-            outputs.push(Aval::new(dtype, shape));
+            let aval = Aval::try_new(dtype, shape);
+            outputs.push(aval.ok_or_else(|| unsupported("result", i, &format!("the shape {shape:?}")))?);
         }
         Ok(outputs)
     }

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::aval::is_array_shape;
 use crate::{Aval, DType};
 
 /// One argument of `@main` in the text, as byte ranges.
@@ -41,7 +42,29 @@ pub(super) fn tensor(ty: &str) -> Option<Aval> {
         rest = more;
     }
     let dtype = DType::ALL.iter().copied().find(|d| d.mlir() == rest)?;
-    Some(Aval::new(dtype, shape))
+    Aval::try_new(dtype, shape)
+}
+
+/// The first tensor type of a text that no array has, because its bytes overflow. A plugin that reckons with such a type
+/// throws an exception, which ends the process.
+pub(super) fn impossible_type(text: &str) -> Option<&str> {
+    text.match_indices("tensor<").map(|(at, open)| &text[at + open.len()..]).find_map(|inside| {
+        let mut rest = inside;
+        let mut sizes = Vec::new();
+        while let Some((size, more)) = rest.split_once('x') {
+            match size.trim() {
+                "?" => {}
+                digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                    sizes.push(digits.parse().unwrap_or(i64::MAX));
+                }
+                _ => break,
+            }
+            rest = more;
+        }
+        // Of the widest elements there are, since what stands there may be no dtype of ours.
+        let possible = sizes.is_empty() || is_array_shape(DType::C128, &sizes);
+        (!possible).then(|| inside.split('>').next().unwrap_or(inside))
+    })
 }
 
 /// The entries of an attribute dictionary, given its inside: each key and the range of key and value.
@@ -257,6 +280,16 @@ mod tests {
     #[test]
     fn tensor_types_are_read() {
         assert_eq!(tensor("tensor<2x3xf32>"), Some(Aval::new(DType::F32, [2, 3])));
+        assert_eq!(tensor("tensor<9223372036854775807x2xf32>"), None);
+        assert_eq!(
+            impossible_type("a: tensor<2x3xf32>, b: tensor<?x4xi1>, c: tensor<f64>, tensor<0xf32>"),
+            None
+        );
+        assert_eq!(
+            impossible_type("tensor<f32>, tensor<4x4611686018427387904x0xf32>"),
+            Some("4x4611686018427387904x0xf32")
+        );
+        assert_eq!(impossible_type("tensor<99999999999999999999xf32>"), Some("99999999999999999999xf32"));
         assert_eq!(tensor("tensor<i1>"), Some(Aval::new(DType::Bool, [])));
         assert_eq!(tensor("tensor<0x4xcomplex<f64>>"), Some(Aval::new(DType::C128, [0, 4])));
         assert_eq!(tensor("tensor<4xui8>"), Some(Aval::new(DType::U8, [4])));

@@ -128,7 +128,7 @@ impl Shape {
         if self.is_dynamic_dimension.contains(&true) || self.dimensions.iter().any(|&n| n < 0) {
             return None;
         }
-        Some(Aval::new(dtype(self.element_type)?, &self.dimensions))
+        Aval::try_new(dtype(self.element_type)?, &self.dimensions)
     }
 
     /// Whether the elements lie in row-major order. Without a layout they do.
