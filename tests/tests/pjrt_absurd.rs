@@ -76,4 +76,7 @@ fn an_escaped_alias_is_seen() {
     let x = client.array(&[1f32; 4], [4]).unwrap();
     let compiled = client.compile(taking(x.aval()).unwrap()).unwrap();
     assert_eq!(compiled.compiled().aliased(), [true]);
+    let error = Taking::new(&client).call(&x).unwrap_err();
+    assert!(error.to_string().contains("must leave `x` to the caller"), "{error}");
+    assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 4]);
 }

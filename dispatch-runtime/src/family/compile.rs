@@ -155,6 +155,7 @@ impl Family {
         let source = self.mark_donors(source, &donated)?;
         let executable = self.client.engine().compile(&source, device.index() as usize)?;
         self.check_inputs(executable.inputs(), leaves)?;
+        self.check_aliases(executable.aliased(), leaves)?;
         self.check_outputs(executable.outputs(), results, claimed.as_deref())?;
         if !matches!(source, Source::Host { .. }) {
             self.report_donations(&*executable, leaves);
@@ -190,6 +191,17 @@ impl Family {
             Some((input, (path, aval, _))) => {
                 wrong(format!("must take `{path}` as {aval}"), format!("it takes {input}"))
             }
+            None => Ok(()),
+        }
+    }
+
+    /// A program that takes over an argument which nobody gave it would leave its caller with a dead array.
+    fn check_aliases(&self, aliased: &[bool], leaves: &[(String, Aval, bool)]) -> Result<()> {
+        match aliased.iter().zip(leaves).find(|(aliased, (_, _, donated))| **aliased && !donated) {
+            Some((_, (path, ..))) => Err(self.wrong_program(
+                format!("must leave `{path}` to the caller, since it is not donated"),
+                "it takes it over".into(),
+            )),
             None => Ok(()),
         }
     }
