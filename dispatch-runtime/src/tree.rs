@@ -138,7 +138,8 @@ tuples! {
     (A 1, B 2, C 3, D 4, E 5, F 6, G 7, H 8);
 }
 
-/// A struct of arrays that is one argument of a family; made by `#[derive(InputTree)]`.
+/// A struct of arrays that is one argument of a family; made by `#[derive(InputTree)]`, and by nothing else: what its
+/// hidden methods answer is relied upon.
 ///
 /// The struct has one type parameter for its leaves: the body of a family sees `P<Aval>`, a call takes `&P<Array>`,
 /// `warm` takes `&P<Aval>`.

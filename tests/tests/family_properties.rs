@@ -55,7 +55,8 @@ impl Argument {
     }
 }
 
-impl Dynamic for Argument {
+// SAFETY: an array or a host value as it is.
+unsafe impl Dynamic for Argument {
     type Ready<'a> = Either<'a>;
 
     fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {

@@ -20,7 +20,23 @@ pub mod pjrt;
 /// Copying it copies the pointer; who owns the buffer is said where one is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct RawBuffer(pub NonNull<c_void>);
+pub struct RawBuffer(pub(crate) NonNull<c_void>);
+
+impl RawBuffer {
+    /// A buffer of an engine outside this crate.
+    ///
+    /// # Safety
+    ///
+    /// `pointer` is a live buffer of the engine that the value is used with, for as long as it is used.
+    pub unsafe fn new(pointer: NonNull<c_void>) -> RawBuffer {
+        RawBuffer(pointer)
+    }
+
+    /// The engine's pointer.
+    pub fn as_ptr(self) -> *mut c_void {
+        self.0.as_ptr()
+    }
+}
 
 // SAFETY: the pointer is only ever given back to its engine, and engines take calls from any thread.
 unsafe impl Send for RawBuffer {}

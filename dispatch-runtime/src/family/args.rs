@@ -85,12 +85,17 @@ impl Leaf for Arg<'_> {
 /// takes(&[1f32, 2.0]);                   // f32[2]
 /// takes((&[1i32, 2, 3, 4][..], [2, 2])); // i32[2,2]
 /// ```
+///
+/// # Safety
+///
+/// What a call does with the argument is decided by [`Dynamic::Ready`], whose buffer is given to the program: it has to
+/// be a live one of the call's client and device, with the dtype and shape that [`Dynamic::arg`] shows.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a dynamic argument",
     label = "neither an array nor a host value",
     note = "pass `&Array`, a scalar of an element type, a slice, or `(&slice, [sizes…])`"
 )]
-pub trait Dynamic {
+pub unsafe trait Dynamic {
     /// What a call holds of the argument once it is checked.
     #[doc(hidden)]
     type Ready<'a>: Ready<'a>
@@ -101,7 +106,8 @@ pub trait Dynamic {
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a>;
 }
 
-impl Dynamic for Array {
+// SAFETY: an array is itself.
+unsafe impl Dynamic for Array {
     type Ready<'a> = &'a Array;
 
     #[inline(always)]
@@ -112,7 +118,9 @@ impl Dynamic for Array {
 
 macro_rules! scalars {
     ($($ty:ty)*) => {
-        $(impl Dynamic for $ty {
+        $(
+        // SAFETY: a host value is uploaded for the call.
+        unsafe impl Dynamic for $ty {
             type Ready<'a> = Converted<'a>;
 
             #[inline(always)]
@@ -128,7 +136,8 @@ scalars! {
     num_complex::Complex<f32> num_complex::Complex<f64>
 }
 
-impl<D: Dynamic + ?Sized> Dynamic for &D {
+// SAFETY: what `D` is.
+unsafe impl<D: Dynamic + ?Sized> Dynamic for &D {
     type Ready<'a>
         = D::Ready<'a>
     where
@@ -140,7 +149,8 @@ impl<D: Dynamic + ?Sized> Dynamic for &D {
     }
 }
 
-impl<T: Element> Dynamic for [T] {
+// SAFETY: a host value is uploaded for the call.
+unsafe impl<T: Element> Dynamic for [T] {
     type Ready<'a>
         = Converted<'a>
     where
@@ -153,7 +163,8 @@ impl<T: Element> Dynamic for [T] {
     }
 }
 
-impl<T: Element, const N: usize> Dynamic for [T; N] {
+// SAFETY: a host value is uploaded for the call.
+unsafe impl<T: Element, const N: usize> Dynamic for [T; N] {
     type Ready<'a>
         = Converted<'a>
     where
@@ -165,7 +176,8 @@ impl<T: Element, const N: usize> Dynamic for [T; N] {
     }
 }
 
-impl<T: Element> Dynamic for Vec<T> {
+// SAFETY: a host value is uploaded for the call.
+unsafe impl<T: Element> Dynamic for Vec<T> {
     type Ready<'a>
         = Converted<'a>
     where
@@ -179,7 +191,9 @@ impl<T: Element> Dynamic for Vec<T> {
 
 macro_rules! with_shape {
     ($($data:ty $(, $n:ident)?;)*) => {
-        $(impl<T: Element, S: AsRef<[i64]> $(, const $n: usize)?> Dynamic for (&$data, S) {
+        $(
+        // SAFETY: a host value is uploaded for the call.
+        unsafe impl<T: Element, S: AsRef<[i64]> $(, const $n: usize)?> Dynamic for (&$data, S) {
             type Ready<'a> = Converted<'a> where Self: 'a;
 
             #[inline]

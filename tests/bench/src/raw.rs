@@ -78,7 +78,7 @@ impl Execute {
     pub fn new(client: Client, executable: &dyn engine::Executable, arguments: &[RawBuffer]) -> Execute {
         let executable: &PjrtExecutable = executable.as_any().downcast_ref().expect("a program of a plugin");
         let count = arguments.len();
-        let pointers: Vec<*mut PJRT_Buffer> = arguments.iter().map(|b| b.0.as_ptr().cast()).collect();
+        let pointers: Vec<*mut PJRT_Buffer> = arguments.iter().map(|b| b.as_ptr().cast()).collect();
         let arguments = NonNull::from(pointers.leak()).cast::<*mut PJRT_Buffer>();
         let result = NonNull::from(Box::leak(Box::new(null_mut::<PJRT_Buffer>())));
         let mut args: PJRT_LoadedExecutable_Execute_Args = sized();
