@@ -24,10 +24,6 @@ pub trait OutputTree: Sized {
     /// Takes its arrays from the results of a program, in order.
     #[doc(hidden)]
     fn take(outputs: &mut Outputs<'_>) -> Self;
-
-    /// Appends a path for each array, such as `coef` or `[[2]]`.
-    #[doc(hidden)]
-    fn paths(prefix: &str, paths: &mut Vec<String>);
 }
 
 /// The results of one run, handed out one by one.
@@ -80,10 +76,6 @@ impl OutputTree for Array {
     fn take(outputs: &mut Outputs<'_>) -> Array {
         outputs.next()
     }
-
-    fn paths(prefix: &str, paths: &mut Vec<String>) {
-        paths.push(prefix.to_owned());
-    }
 }
 
 impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
@@ -93,12 +85,6 @@ impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
     fn take(outputs: &mut Outputs<'_>) -> [O; N] {
         std::array::from_fn(|_| O::take(outputs))
     }
-
-    fn paths(prefix: &str, paths: &mut Vec<String>) {
-        for i in 0..N {
-            O::paths(&format!("{prefix}[[{}]]", i + 1), paths);
-        }
-    }
 }
 
 impl OutputTree for () {
@@ -106,8 +92,6 @@ impl OutputTree for () {
 
     #[inline]
     fn take(_: &mut Outputs<'_>) {}
-
-    fn paths(_: &str, _: &mut Vec<String>) {}
 }
 
 macro_rules! tuples {
@@ -118,10 +102,6 @@ macro_rules! tuples {
             #[inline]
             fn take(outputs: &mut Outputs<'_>) -> Self {
                 ($($name::take(outputs),)+)
-            }
-
-            fn paths(prefix: &str, paths: &mut Vec<String>) {
-                $($name::paths(&format!("{prefix}[[{}]]", $i), paths);)+
             }
         })*
     };

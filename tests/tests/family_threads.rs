@@ -272,3 +272,41 @@ fn threads_that_wait_for_each_others_other_keys_do_not_hang() {
         assert_eq!((family.stats().compiles, family.stats().entries), (13, 13));
     });
 }
+
+/// A thread-local whose destructor calls a family, when this thread's spare room for long keys may be gone already.
+#[test]
+fn a_thread_that_ends_can_still_call_with_a_long_key() {
+    #[dispatch_family]
+    fn labelled(#[static_arg] label: String) -> Result<Program> {
+        Program::host([], [Aval::new(DType::I64, [])], move |_| {
+            Ok(vec![HostArray::new([label.len() as i64], [])?])
+        })
+    }
+    type Job = Box<dyn FnOnce()>;
+    struct AtEnd(std::cell::RefCell<Option<Job>>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            (self.0.take().expect("a job for the end"))();
+        }
+    }
+    thread_local!(static AT_END: AtEnd = const { AtEnd(std::cell::RefCell::new(None)) });
+
+    let family = std::sync::Arc::new(Labelled::new(&Client::host()));
+    let label = "long ".repeat(200);
+    family.call(label.clone()).unwrap();
+    let (send, receive) = std::sync::mpsc::channel();
+    let (there, name) = (family.clone(), label.clone());
+    std::thread::spawn(move || {
+        // Destructors run in the reverse order of first use: this one last, after those that the call registers.
+        let at_end: Job = Box::new({
+            let (there, name) = (there.clone(), name.clone());
+            move || send.send(there.call(name).and_then(|y| y.to_vec::<i64>())).unwrap()
+        });
+        AT_END.with(|end| end.0.replace(Some(at_end)));
+        there.call(name).unwrap();
+    })
+    .join()
+    .unwrap();
+    assert_eq!(receive.recv().unwrap().unwrap(), [label.len() as i64]);
+    assert_eq!(family.stats().compiles, 1);
+}

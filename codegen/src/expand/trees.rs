@@ -134,7 +134,6 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
         })
         .collect();
     let names: Vec<_> = tree.fields.iter().map(|field| &field.name).collect();
-    let texts = names.iter().map(|name| plain(name));
     let take = names.iter().zip(&types).map(|(name, ty)| {
         let take = code! { <#ty as __dispatch::OutputTree>::take(outputs) };
         quote!(#name: #take)
@@ -150,10 +149,6 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
                 #[inline]
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
                     #ident { #(#take),* }
-                }
-
-                fn paths(prefix: &str, paths: &mut ::std::vec::Vec<::std::string::String>) {
-                    #(<#types as __dispatch::OutputTree>::paths(&__dispatch::field_path(prefix, #texts), paths);)*
                 }
             }
         };

@@ -60,7 +60,6 @@ pub(crate) fn output_tree(input: &DeriveInput) -> TokenStream {
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
                     ::core::unreachable!()
                 }
-                fn paths(prefix: &str, paths: &mut ::std::vec::Vec<::std::string::String>) {}
             }
         };
     }
