@@ -75,7 +75,7 @@ pub use family::{CompileCx, DevicePolicy, Difference, Dynamic, Explanation, Fami
 pub use host::{Element, HostArray, HostView};
 pub use key::StaticKey;
 pub use program::Program;
-pub use tree::{InputTree, OutputTree};
+pub use tree::{InputTree, OutputTree, ResultTree};
 pub use warning::{WarningHandler, set_warning_handler};
 
 /// What a program that declares families needs: `use dispatch_runtime::prelude::*;`.

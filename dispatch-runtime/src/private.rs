@@ -17,7 +17,7 @@ pub use crate::signature::{
     CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec, field_path,
     item_path,
 };
-pub use crate::tree::{InputTree, OutputTree, Outputs, Place};
+pub use crate::tree::{InputTree, OutputTree, Outputs, Place, ResultTree};
 pub use crate::{Array, Aval, Client, DType, Program, Result};
 
 use std::fmt;

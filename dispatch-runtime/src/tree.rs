@@ -26,6 +26,25 @@ pub trait OutputTree: Sized {
     fn take(outputs: &mut Outputs<'_>) -> Self;
 }
 
+/// A structure of results before they are arrays, each leaf an `L` or a reference to one: what the body of a family hands
+/// to a builder of programs.
+///
+/// A builder implements it for its own leaf type `L`, with [`Array`] as [`Arrays`](ResultTree::Arrays), and takes any
+/// `impl ResultTree<L>` as the results of a program. `()`, tuples, arrays, and structs that derive
+/// [`OutputTree`](macro@crate::OutputTree) then are structures of `L` too.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a structure of results of type `{L}`",
+    label = "not a structure of `{L}`",
+    note = "results are `{L}`, tuples and arrays of them, or a struct with `#[derive(OutputTree)]`"
+)]
+pub trait ResultTree<L>: Sized {
+    /// The same structure of arrays: what a call returns.
+    type Arrays: OutputTree;
+
+    /// Appends its leaves, in the order in which [`Arrays`](ResultTree::Arrays) takes its arrays.
+    fn leaves(self, leaves: &mut Vec<L>);
+}
+
 /// The results of one run, handed out one by one.
 pub struct Outputs<'a> {
     compiled: &'a Compiled,
@@ -87,6 +106,14 @@ impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
     }
 }
 
+impl<L, R: ResultTree<L>, const N: usize> ResultTree<L> for [R; N] {
+    type Arrays = [R::Arrays; N];
+
+    fn leaves(self, leaves: &mut Vec<L>) {
+        self.into_iter().for_each(|item| item.leaves(leaves));
+    }
+}
+
 impl OutputTree for () {
     const LEAVES: usize = 0;
 
@@ -94,8 +121,14 @@ impl OutputTree for () {
     fn take(_: &mut Outputs<'_>) {}
 }
 
+impl<L> ResultTree<L> for () {
+    type Arrays = ();
+
+    fn leaves(self, _: &mut Vec<L>) {}
+}
+
 macro_rules! tuples {
-    ($(($($name:ident $i:literal),+);)*) => {
+    ($(($($name:ident $i:tt),+);)*) => {
         $(impl<$($name: OutputTree),+> OutputTree for ($($name,)+) {
             const LEAVES: usize = 0 $(+ $name::LEAVES)+;
 
@@ -103,19 +136,27 @@ macro_rules! tuples {
             fn take(outputs: &mut Outputs<'_>) -> Self {
                 ($($name::take(outputs),)+)
             }
+        }
+
+        impl<Leaf, $($name: ResultTree<Leaf>),+> ResultTree<Leaf> for ($($name,)+) {
+            type Arrays = ($($name::Arrays,)+);
+
+            fn leaves(self, leaves: &mut Vec<Leaf>) {
+                $(self.$i.leaves(leaves);)+
+            }
         })*
     };
 }
 
 tuples! {
-    (A 1);
-    (A 1, B 2);
-    (A 1, B 2, C 3);
-    (A 1, B 2, C 3, D 4);
-    (A 1, B 2, C 3, D 4, E 5);
-    (A 1, B 2, C 3, D 4, E 5, F 6);
-    (A 1, B 2, C 3, D 4, E 5, F 6, G 7);
-    (A 1, B 2, C 3, D 4, E 5, F 6, G 7, H 8);
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 }
 
 /// A struct of arrays that is one argument of a family; made by `#[derive(InputTree)]`, and by nothing else: what its

@@ -390,3 +390,52 @@ fn a_long_list_of_results_is_an_array() {
     }
     assert_eq!(Hundred::new(&Client::host()).call().unwrap().len(), 100);
 }
+
+#[test]
+fn results_under_construction_have_the_structure_of_the_arrays_that_they_become() {
+    use dispatch_runtime::{OutputTree, ResultTree};
+
+    #[derive(Debug, PartialEq)]
+    struct Node(u8);
+
+    impl ResultTree<Node> for Node {
+        type Arrays = Array;
+        fn leaves(self, leaves: &mut Vec<Node>) {
+            leaves.push(self);
+        }
+    }
+
+    impl ResultTree<Node> for &Node {
+        type Arrays = Array;
+        fn leaves(self, leaves: &mut Vec<Node>) {
+            leaves.push(Node(self.0));
+        }
+    }
+
+    #[derive(OutputTree)]
+    struct Fit<T> {
+        coef: T,
+        path: [T; 2],
+        inner: Inner<T>,
+    }
+
+    #[derive(OutputTree)]
+    struct Inner<T> {
+        residuals: T,
+    }
+
+    fn leaves<R: ResultTree<Node, Arrays = O>, O: OutputTree>(results: R, _: fn() -> Option<O>) -> Vec<u8> {
+        let mut leaves = Vec::new();
+        results.leaves(&mut leaves);
+        assert_eq!(leaves.len(), O::LEAVES);
+        leaves.into_iter().map(|node| node.0).collect()
+    }
+    let fit = || Fit { coef: Node(1), path: [Node(2), Node(3)], inner: Inner { residuals: Node(4) } };
+    assert_eq!(leaves((), || None::<()>), []);
+    assert_eq!(leaves(&Node(7), || None::<Array>), [7]);
+    assert_eq!(leaves(fit(), || None::<Fit<Array>>), [1, 2, 3, 4]);
+    let mixed = (Node(0), fit(), [(Node(5),), (Node(6),)], &Node(7));
+    assert_eq!(leaves(mixed, || None::<(Array, Fit<Array>, [(Array,); 2], Array)>), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let borrowed = Inner { residuals: &Node(8) };
+    assert_eq!(leaves(borrowed, || None::<Inner<Array>>), [8]);
+}

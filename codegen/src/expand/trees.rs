@@ -138,6 +138,20 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
         let take = code! { <#ty as __dispatch::OutputTree>::take(outputs) };
         quote!(#name: #take)
     });
+    let leaves = tree.fields.iter().map(|field| {
+        let name = &field.name;
+        let ty = match &field.kind {
+            OutputKind::Leaf => code! { __T },
+            OutputKind::Array(n) => code! { [__T; #n] },
+            OutputKind::Tree(path) => code! { #path<__T> },
+        };
+        code! { <#ty as __dispatch::ResultTree<__L>>::leaves(self.#name, leaves); }
+    });
+    // As conditions: that a nested struct is no output tree is said once, above.
+    let nested = tree.fields.iter().filter_map(|field| match &field.kind {
+        OutputKind::Tree(path) => Some(code! { #path<__T>: __dispatch::ResultTree<__L>, }),
+        _ => None,
+    });
     code! {
         #(#cfgs)*
         const _: () = {
@@ -149,6 +163,19 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
                 #[inline]
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
                     #ident { #(#take),* }
+                }
+            }
+
+            #[automatically_derived]
+            impl<__L, __T> __dispatch::ResultTree<__L> for #ident<__T>
+            where
+                __T: __dispatch::ResultTree<__L, Arrays = __dispatch::Array>,
+                #(#nested)*
+            {
+                type Arrays = #ident<__dispatch::Array>;
+
+                fn leaves(self, leaves: &mut ::std::vec::Vec<__L>) {
+                    #(#leaves)*
                 }
             }
         };

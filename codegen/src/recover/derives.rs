@@ -61,6 +61,12 @@ pub(crate) fn output_tree(input: &DeriveInput) -> TokenStream {
                     ::core::unreachable!()
                 }
             }
+            #[automatically_derived]
+            #[allow(unused_variables)]
+            impl<__Leaf, __T: __dispatch::ResultTree<__Leaf>> __dispatch::ResultTree<__Leaf> for #ident<__T> {
+                type Arrays = #ident<__dispatch::Array>;
+                fn leaves(self, leaves: &mut ::std::vec::Vec<__Leaf>) {}
+            }
         };
     }
 }
