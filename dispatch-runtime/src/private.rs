@@ -6,10 +6,10 @@
 pub use crate::cache::{Part, Stats};
 pub use crate::engine::RawBuffer;
 pub use crate::family::{
-    Arg, BodyError, Buffers, CompileCx, Copies, DeclaredFamily, DevicePolicy, Dynamic, Entry, Explanation,
-    Failure, Family, FamilyBuilder, GroupDType, NO_BUFFER, Ready, Request, Settings, Temporary, TextFailure,
-    Visitor, buffer, dim, dim_back, distinct, first_shape, fits, fits_lead, lead, nothing_donated, ready,
-    same_array, same_sizes,
+    Arg, BodyError, BodyLeaf, BodyLeaves, Buffers, CompileCx, Copies, DeclaredFamily, DevicePolicy, Dynamic,
+    Entry, Explanation, Failure, Family, FamilyBuilder, GroupDType, NO_BUFFER, Ready, Request, Settings,
+    Temporary, TextFailure, Visitor, buffer, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
+    nothing_donated, ready, same_array, same_sizes,
 };
 pub use crate::key::{Described, Sink, StaticKey};
 pub use crate::leaf::Leaf;
@@ -36,16 +36,6 @@ pub fn declared<F: DeclaredFamily>(client: &Client) -> F {
 /// The abstract value of an argument at the dtype of its group.
 pub fn aval(leaf: &impl Leaf, dtype: DType) -> Aval {
     Aval::new(dtype, leaf.shape())
-}
-
-/// The abstract values of a list.
-pub fn avals<L: Leaf>(leaves: &[L], dtype: DType) -> Vec<Aval> {
-    leaves.iter().map(|leaf| aval(leaf, dtype)).collect()
-}
-
-/// The abstract values of a list whose length is in the signature.
-pub fn avals_array<const N: usize>(leaves: &[impl Leaf], dtype: DType) -> [Aval; N] {
-    std::array::from_fn(|i| aval(&leaves[i], dtype))
 }
 
 /// A list for the reference check.

@@ -4,7 +4,7 @@ use crate::array::{TAG, head};
 use crate::cache::Part;
 use crate::client::Client;
 use crate::engine::RawBuffer;
-use crate::family::Compiled;
+use crate::family::{BodyLeaf, BodyLeaves, Compiled};
 use crate::key::Sink;
 use crate::leaf::Leaf;
 use crate::signature::{CheckTree, Field};
@@ -162,8 +162,8 @@ tuples! {
 /// A struct of arrays that is one argument of a family; made by `#[derive(InputTree)]`, and by nothing else: what its
 /// hidden methods answer is relied upon.
 ///
-/// The struct has one type parameter for its leaves: the body of a family sees `P<Aval>`, a call takes `&P<Array>`,
-/// `warm` takes `&P<Aval>`.
+/// The struct has one type parameter for its leaves: the body of a family sees `P<Aval>` or, with the feature `graph`,
+/// `P<Value>`, a call takes `&P<Array>`, `warm` takes `&P<Aval>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a structure of arguments",
     label = "not a structure of arrays",
@@ -173,8 +173,8 @@ pub trait InputTree: CheckTree {
     /// What the struct holds: [`Array`] in a call.
     type Leaf: Leaf;
 
-    /// The same struct of abstract values.
-    type Avals;
+    /// The same struct of other leaves.
+    type With<L>;
 
     /// Whether any of its arrays is donated.
     #[doc(hidden)]
@@ -192,9 +192,9 @@ pub trait InputTree: CheckTree {
     #[doc(hidden)]
     fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Self::Leaf, bool));
 
-    /// The abstract values.
+    /// What the body of a family sees: the struct with the next of its leaves.
     #[doc(hidden)]
-    fn avals(&self) -> Self::Avals;
+    fn seen<L: BodyLeaf>(&self, leaves: &mut BodyLeaves<'_>) -> Self::With<L>;
 
     /// The struct for the reference check.
     #[doc(hidden)]

@@ -45,7 +45,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
         })
         .collect();
     let names = tree.fields.iter().map(|field| &field.name);
-    let avals = scope.avals(|name| code! { #name });
+    let seen = scope.seen(&code! { leaves });
     let donates = tree.fields.iter().map(|field| match &field.kind {
         DynamicKind::Leaves(leaves) => {
             let donate = leaves.donate;
@@ -63,7 +63,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
             #[allow(unused_variables, unused_parens)]
             impl<__L: __dispatch::Leaf> __dispatch::InputTree for #ident<__L> {
                 type Leaf = __L;
-                type Avals = #ident<__dispatch::Aval>;
+                type With<__B> = #ident<__B>;
                 const DONATES: bool = false #(|| #donates)*;
 
                 #[inline]
@@ -84,10 +84,8 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
                     #visit
                 }
 
-                fn avals(&self) -> Self::Avals {
-                    #bindings
-                    #(#dtypes)*
-                    #ident { #(#names: #avals),* }
+                fn seen<__B: __dispatch::BodyLeaf>(&self, leaves: &mut __dispatch::BodyLeaves<'_>) -> #ident<__B> {
+                    #ident { #(#names: #seen),* }
                 }
 
                 fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {

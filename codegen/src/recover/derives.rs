@@ -17,14 +17,14 @@ pub(crate) fn input_tree(input: &DeriveInput) -> TokenStream {
             #[allow(unused_variables)]
             impl<__Leaf: __dispatch::Leaf> __dispatch::InputTree for #ident<__Leaf> {
                 type Leaf = __Leaf;
-                type Avals = #ident<__dispatch::Aval>;
+                type With<__B> = #ident<__B>;
                 const DONATES: bool = false;
                 fn accepts(&self, place: &mut __dispatch::Place) -> bool {
                     ::core::unreachable!()
                 }
                 fn encode(&self, sink: &mut __dispatch::Sink<'_>) {}
                 fn visit<'a>(&'a self, visit: &mut dyn ::core::ops::FnMut(&'a __Leaf, bool)) {}
-                fn avals(&self) -> Self::Avals {
+                fn seen<__B: __dispatch::BodyLeaf>(&self, leaves: &mut __dispatch::BodyLeaves<'_>) -> #ident<__B> {
                     ::core::unreachable!()
                 }
                 fn leaves(

@@ -4,39 +4,14 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Family;
+use super::{CompileCx, Family};
 use crate::cache::{Part, Pin, Weigh};
-use crate::client::{Client, Device};
+use crate::client::Device;
 use crate::engine;
 use crate::error::counted;
 use crate::key::Sink;
 use crate::program::{Program, Source};
 use crate::{Aval, Error, Result};
-
-/// What the body of a family may ask about the compile it is called for.
-///
-/// A body takes it as its first parameter, `cx: &CompileCx`, if it wants to know.
-pub struct CompileCx {
-    device: Device,
-    context: Option<Box<dyn Any>>,
-}
-
-impl CompileCx {
-    /// The client that compiles.
-    pub fn client(&self) -> Client {
-        self.device.client()
-    }
-
-    /// The device that the program is compiled for.
-    pub fn device(&self) -> Device {
-        self.device
-    }
-
-    /// What the family's `context` function returned for this call, if it declares one that returns a `T`.
-    pub fn context<T: 'static>(&self) -> Option<&T> {
-        self.context.as_ref()?.downcast_ref()
-    }
-}
 
 /// Any error of the body of a family.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -127,9 +102,9 @@ impl Family {
     ) -> Result<Pin<'_, Compiled>> {
         self.cache.get_or_build(key, describe, || {
             let Request { device, context, leaves, results } = request();
-            let cx = CompileCx { device: self.client.device_at(device), context };
+            let cx = CompileCx::new(self.client.device_at(device), context, leaves);
             let program = body(&cx).map_err(|error| self.body_failed(error))?;
-            self.compile_program(program, cx.device, &leaves, results)
+            self.compile_program(program, cx.device(), cx.leaves(), results)
         })
     }
 

@@ -7,13 +7,15 @@
 mod args;
 mod builder;
 mod compile;
+mod cx;
 mod explain;
 mod place;
 mod run;
 
 pub use args::{Arg, Dynamic};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
-pub use compile::{BodyError, CompileCx, Compiled, Failure, Request, TextFailure};
+pub use compile::{BodyError, Compiled, Failure, Request, TextFailure};
+pub use cx::{BodyLeaf, BodyLeaves, CompileCx};
 pub use explain::{Difference, Explanation};
 pub use place::{
     Copies, Either, GroupDType, NO_BUFFER, Ready, Temporary, buffer, dim, dim_back, distinct, first_shape,

@@ -248,10 +248,10 @@ fn request_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
 fn body_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
     let output = output(family);
     let function = &family.fn_name;
-    let mut avals = scope.avals(|name| code! { self.#name }).into_iter();
+    let mut seen = scope.seen(&code! { &mut leaves }).into_iter();
     let cx = family.cx.as_ref().map(|_| code! { cx, });
     let arguments = family.params.iter().map(|param| match param {
-        Param::Dynamic(_) => avals.next().expect("one per dynamic argument"),
+        Param::Dynamic(_) => seen.next().expect("one per dynamic argument"),
         Param::Static(fixed) => {
             let (name, ty) = (&fixed.name, &fixed.ty);
             code! { <#ty as __dispatch::StaticKey>::to_static(self.#name) }
@@ -262,15 +262,16 @@ fn body_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
     let span = family.output.error.as_ref().map_or_else(Span::mixed_site, |ty| ty.span());
     let convert = Ident::new("into_body_error", span.resolved_at(Span::mixed_site()));
     code! {
-        /// The user's function on the abstract values.
+        /// The user's function on what it sees of the arguments.
         #[cold]
-        #[allow(unused_variables)]
+        #[allow(unused_variables, unused_mut)]
         fn body(
             &self,
             cx: &__dispatch::CompileCx,
         ) -> ::core::result::Result<__dispatch::Program<#output>, __dispatch::BodyError> {
             #[allow(unused_imports)]
             use __dispatch::TextFailure as _;
+            let mut leaves = __dispatch::BodyLeaves::new(cx);
             #function(#cx #arguments).map_err(|error| __dispatch::Failure(error).#convert())
         }
     }

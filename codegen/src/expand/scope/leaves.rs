@@ -1,6 +1,7 @@
 //! Walks through the arrays of a scope.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
 
 use super::{Scope, code, dtype_name, plain, tree_call};
 use crate::syntax::{Count, Dynamic, DynamicKind, Leaves};
@@ -39,23 +40,28 @@ impl Scope<'_> {
         code! { #(#fields)* }
     }
 
-    /// The abstract value of each field, as the body or the struct of abstract values holds it.
-    pub fn avals(&self, bound: impl Fn(&Ident) -> TokenStream) -> Vec<TokenStream> {
-        let aval = |field: &Dynamic| {
+    /// What the body of a family sees of each field, taken from `leaves`; of which type is left to where it goes.
+    pub fn seen(&self, leaves: &TokenStream) -> Vec<TokenStream> {
+        let seen = |field: &Dynamic| {
             let access = (self.access)(field);
+            // At the span of the type, where the compiler complains if a body cannot see that.
+            let span = field.span.resolved_at(Span::mixed_site());
+            let take = |method: &str, arguments: TokenStream| {
+                let method = Ident::new(method, span);
+                quote_spanned! {span=> __dispatch::BodyLeaves::#method(#leaves, #arguments) }
+            };
             match &field.kind {
-                DynamicKind::Tree(_) => tree_call(field, "avals", &access),
-                DynamicKind::Leaves(Leaves { count, group, .. }) => {
-                    let dtype = bound(&dtype_name(*group));
-                    match count {
-                        Count::One => code! { __dispatch::aval(#access, #dtype) },
-                        Count::Any => code! { __dispatch::avals(#access, #dtype) },
-                        Count::Exactly(n) => code! { __dispatch::avals_array::<{ #n }>(#access, #dtype) },
-                    }
+                DynamicKind::Tree(_) => tree_call(field, "seen", &code! { #access, #leaves }),
+                DynamicKind::Leaves(Leaves { count: Count::One, .. }) => take("one", TokenStream::new()),
+                DynamicKind::Leaves(Leaves { count: Count::Any, .. }) => {
+                    take("list", code! { #access.len() })
+                }
+                DynamicKind::Leaves(Leaves { count: Count::Exactly(_), .. }) => {
+                    take("array", TokenStream::new())
                 }
             }
         };
-        self.fields.iter().map(|(_, field)| aval(field)).collect()
+        self.fields.iter().map(|(_, field)| seen(field)).collect()
     }
 
     /// Statements that call `visit` with every leaf and whether it is donated, in order.
