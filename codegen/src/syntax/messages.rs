@@ -214,17 +214,18 @@ messages! {
     // Types of arguments.
     dynamic_type(got) {
         "`{got}` cannot be the type of a dynamic argument",
-        "a dynamic argument is `Aval`, `Vec<Aval>`, `[Aval; N]` or `P<Aval>` for a struct with `#[derive(InputTree)]`; any other type is `#[static_arg]`"
+        "a dynamic argument is `Aval`, `Vec<Aval>`, `[Aval; N]` or `P<Aval>` for a struct with `#[derive(InputTree)]`, or the same of `Value`; any other type is `#[static_arg]`"
     }
-    value_type(instead) {
-        "arguments of type `Value` need the graph builder, which does not exist yet",
-        "write `{instead}` and return StableHLO text"
+    value_without_cx(name) {
+        "`{name}` is a graph value, and only the compile context makes a program of those",
+        "take `cx: &CompileCx` as the first argument, and end the body with `cx.program(...)`"
     }
-    array_type(instead) {
-        "the body sees abstract values, not arrays", "write `{instead}`; the callers of the family pass the arrays"
+    array_type(aval, value) {
+        "the body sees abstract values or graph values, not arrays",
+        "write `{aval}` or `{value}`; the callers of the family pass the arrays"
     }
-    borrowed_aval(instead) {
-        "abstract values are passed by value", "write `{instead}`"
+    borrowed_leaf(instead) {
+        "abstract values and graph values are passed by value", "write `{instead}`"
     }
     wrapped_leaf(wrapper, leaf) {
         "`{wrapper}` cannot hold dynamic arrays", "use `{leaf}`, `Vec<{leaf}>`, `[{leaf}; N]`, or a struct with `#[derive(InputTree)]`"
@@ -294,7 +295,7 @@ messages! {
         "a program family cannot take `self`", "move the function out of the `impl`, and pass what it needs as `#[static_arg]`"
     }
     variadic() {
-        "a program family cannot be variadic", "take `Vec<Aval>`"
+        "a program family cannot be variadic", "take `Vec<Aval>` or `Vec<Value>`"
     }
     misplaced_attribute(attribute) {
         "`#[{attribute}]` goes on an argument, not on the function", "write it before the name of the argument"
@@ -350,7 +351,7 @@ messages! {
         "`{derive}` takes no lifetime and no const parameter", "remove it: a tree owns its leaves"
     }
     tree_bound(derive) {
-        "the type parameter of `{derive}` takes no bounds", "leave it free: the same struct holds arrays and abstract values"
+        "the type parameter of `{derive}` takes no bounds", "leave it free: the same struct holds arrays, abstract values and graph values"
     }
     field_attribute(name, help) {
         "field `{name}` needs `#[dynamic(...)]`", "{help}"

@@ -199,16 +199,17 @@ pub struct Dynamic {
     pub kind: DynamicKind,
 }
 
-/// What a dynamic argument holds.
+/// What a dynamic argument holds. Whether the body sees an `Aval` or a `Value` of each array makes no difference: an
+/// expansion leaves it to the types of the function.
 #[derive(Clone, Debug)]
 pub enum DynamicKind {
     /// Arrays of one description.
     Leaves(Leaves),
-    /// `P<Aval>` for an input tree `P`: the path without its argument.
+    /// `P<Aval>` or `P<Value>` for an input tree `P`: the path without its argument.
     Tree(Path),
 }
 
-/// Arrays of one description: `Aval`, `Vec<Aval>` or `[Aval; N]`.
+/// Arrays of one description: `Aval`, `Vec<Aval>` or `[Aval; N]`, or the same of `Value`.
 #[derive(Clone, Debug)]
 pub struct Leaves {
     /// How many there are.

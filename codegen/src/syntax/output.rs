@@ -7,6 +7,7 @@ use super::messages;
 use super::model::Output;
 use super::text::text;
 use super::types::{is_named, only_argument, unwrapped};
+use super::words;
 
 /// Reads the return type of a family.
 ///
@@ -72,7 +73,7 @@ fn no_output(ty: &Type) -> Option<&Type> {
         Type::Array(array) => no_output(&array.elem),
         Type::Path(path) if path.qself.is_none() => {
             let last = path.path.segments.last()?;
-            let leafless = ["Value", "Aval"].iter().any(|name| is_named(ty, name));
+            let leafless = words::BODY_LEAVES.iter().any(|name| is_named(ty, name));
             match (&last.arguments, only_argument(last)) {
                 (PathArguments::None, _) => leafless.then_some(ty),
                 (_, Some(argument)) if last.ident != "Vec" => no_output(argument).map(|_| ty),

@@ -22,7 +22,7 @@ pub(crate) struct RawParams {
 
 /// Reads the arguments of a function, each with its attribute.
 pub(crate) fn read(errors: &mut Errors, signature: &Signature) -> RawParams {
-    let (mut cx, mut params) = (None, Vec::new());
+    let (mut cx, mut params, mut value) = (None, Vec::new(), None);
     for (index, input) in signature.inputs.iter().enumerate() {
         let FnArg::Typed(input) = input else { continue };
         let name = name(errors, &input.pat);
@@ -30,8 +30,17 @@ pub(crate) fn read(errors: &mut Errors, signature: &Signature) -> RawParams {
             compile_cx(errors, input, index, cx.is_some());
             cx = Some(name);
         } else {
-            params.push(param(errors, input, name));
+            let param = param(errors, input, name);
+            let dynamic = param.dynamic().is_some_and(|dynamic| dynamic.kind.as_ref().is_some());
+            if dynamic && types::is_of_values(&input.ty) {
+                value.get_or_insert((input, param.name().clone()));
+            }
+            params.push(param);
         }
+    }
+    if let (None, Some((input, name))) = (&cx, value) {
+        // `f(#[dynamic(...)] x: Value)` is wrong: only the compile context makes a program of graph values.
+        errors.on(&input.ty, messages::value_without_cx(name));
     }
     names_differ(errors, cx.iter().chain(params.iter().map(RawParam::name)));
     RawParams { cx, params }
@@ -185,9 +194,9 @@ fn marker<'a>(errors: &mut Errors, attributes: &'a [Attribute], name: &Ident) ->
 
 /// The attribute that an argument of this type was probably meant to have.
 fn attribute_for(ty: &Type) -> &'static str {
-    match types::held(ty, &|ty| types::is_named(ty, "Aval")) {
+    match types::held_of(ty, &words::BODY_LEAVES) {
         Some(types::Held::Tree(_)) => "write `#[dynamic]` before it",
         Some(_) => "write `#[dynamic(dtype = f32, shape = [m])]` before it",
-        None => "write `#[static_arg]` before it, or make it an `Aval` with `#[dynamic(...)]`",
+        None => "write `#[static_arg]` before it, or make it an `Aval` or a `Value` with `#[dynamic(...)]`",
     }
 }

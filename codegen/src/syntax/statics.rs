@@ -28,8 +28,9 @@ pub(crate) fn read(errors: &mut Errors, attribute: &Attribute) -> Option<Expr> {
 
 /// Checks that the type of a static argument can live in a key.
 pub(crate) fn check(errors: &mut Errors, ty: &Type) {
-    if ["Aval", "Array"].iter().any(|leaf| types::held(ty, &|ty| types::is_named(ty, leaf)).is_some()) {
-        // `#[static_arg] a: Aval` is wrong: only the description of an array is known before it runs.
+    if types::held_of(ty, &["Aval", "Array"]).is_some() {
+        // `#[static_arg] a: Aval` is wrong: only the description of an array is known before it runs. Of a `Value` other
+        // crates have their own.
         errors.on(ty, messages::static_array(text(ty)));
     } else if borrows(ty.to_token_stream()) {
         // `#[static_arg] name: &str` is wrong: the key outlives the call.

@@ -1,8 +1,8 @@
 //! Types as written: which arguments hold arrays.
 //!
-//! A macro sees names, not types, so `Aval` is whatever ends in that name; the compiler sees the rest.
+//! A macro sees names, not types, so `Aval` is whatever ends in that name, as is `Value`; the compiler sees the rest.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type};
 
@@ -10,7 +10,7 @@ use super::messages::{self, Message};
 use super::model::Count;
 use super::raw::RawKind;
 use super::text::text;
-use super::words::WRAPPERS;
+use super::words::{BODY_LEAVES, WRAPPERS};
 
 /// What a type holds, where `leaf` stands for one array.
 pub(crate) enum Held<'a> {
@@ -48,52 +48,56 @@ pub(crate) fn held<'a>(ty: &'a Type, leaf: &dyn Fn(&Type) -> bool) -> Option<Hel
     }
 }
 
+/// [`held`], where the leaf is one of these names.
+pub(crate) fn held_of<'a>(ty: &'a Type, leaves: &[&str]) -> Option<Held<'a>> {
+    held(ty, &|ty| leaves.iter().any(|leaf| is_named(ty, leaf)))
+}
+
 /// Reads the type of a dynamic argument of a function.
 ///
-/// `a: bool`, `a: &Aval`, `a: Array`, `a: Value`, `a: Option<Aval>` are wrong.
+/// `a: bool`, `a: &Aval`, `a: Array`, `a: Option<Value>` are wrong.
 pub(crate) fn dynamic(ty: &Type) -> syn::Result<RawKind> {
     let wrong = |message: Message| Err(syn::Error::new_spanned(ty, message));
-    match held(ty, &|ty| is_named(ty, "Aval")) {
+    match held_of(ty, &BODY_LEAVES) {
         Some(Held::Leaves(count)) => return Ok(RawKind::Leaves(count)),
         Some(Held::Tree(path)) => return Ok(RawKind::Tree(path)),
         Some(Held::Wrapper(wrapper)) => {
-            return Err(syn::Error::new_spanned(ty, messages::wrapped_leaf(&wrapper.ident, "Aval")));
+            let leaf = only_argument(wrapper).map(text).unwrap_or_default();
+            return wrong(messages::wrapped_leaf(&wrapper.ident, leaf));
         }
         None => {}
     }
-    if let Type::Reference(reference) = unwrapped(ty) {
-        let inner = &*reference.elem;
-        if held(inner, &|ty| is_named(ty, "Aval")).is_some() {
-            return wrong(messages::borrowed_aval(text(inner)));
-        }
-        if held(inner, &|ty| is_named(ty, "Array")).is_some() {
-            return wrong(messages::array_type(with_aval(inner)));
-        }
+    let (inner, borrowed) = match unwrapped(ty) {
+        Type::Reference(reference) => (&*reference.elem, true),
+        other => (other, false),
+    };
+    if borrowed && held_of(inner, &BODY_LEAVES).is_some() {
+        return wrong(messages::borrowed_leaf(text(inner)));
     }
-    if held(ty, &|ty| is_named(ty, "Value")).is_some() {
-        return wrong(messages::value_type(with_aval(ty)));
-    }
-    if held(ty, &|ty| is_named(ty, "Array")).is_some() {
-        return wrong(messages::array_type(with_aval(ty)));
+    if held_of(inner, &["Array"]).is_some() {
+        return wrong(messages::array_type(with_leaf(inner, "Aval"), with_leaf(inner, "Value")));
     }
     wrong(messages::dynamic_type(text(ty)))
 }
 
-/// The type with abstract values in place of arrays or graph values, as text for a hint.
-fn with_aval(ty: &Type) -> String {
-    fn replace(tokens: TokenStream) -> TokenStream {
+/// Whether a dynamic argument of this type is of graph values.
+pub(crate) fn is_of_values(ty: &Type) -> bool {
+    held_of(ty, &["Value"]).is_some()
+}
+
+/// The type with this leaf in place of arrays, as text for a hint.
+fn with_leaf(ty: &Type, leaf: &str) -> String {
+    fn replace(tokens: TokenStream, leaf: &str) -> TokenStream {
         let replaced = tokens.into_iter().map(|token| match token {
-            TokenTree::Ident(name) if name == "Value" || name == "Array" => {
-                TokenTree::Ident(proc_macro2::Ident::new("Aval", name.span()))
-            }
+            TokenTree::Ident(name) if name == "Array" => TokenTree::Ident(Ident::new(leaf, name.span())),
             TokenTree::Group(group) => {
-                TokenTree::Group(proc_macro2::Group::new(group.delimiter(), replace(group.stream())))
+                TokenTree::Group(Group::new(group.delimiter(), replace(group.stream(), leaf)))
             }
             other => other,
         });
         replaced.collect()
     }
-    text(replace(ty.to_token_stream()))
+    text(replace(ty.to_token_stream(), leaf))
 }
 
 /// Whether a type is a path without arguments that ends in this name.

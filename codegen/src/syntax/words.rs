@@ -91,6 +91,9 @@ pub(crate) const LINT_ATTRIBUTES: [&str; 5] = ["allow", "expect", "warn", "deny"
 /// The compiler's attributes that would change the signature behind our back.
 pub(crate) const CFG_ATTRIBUTES: [&str; 2] = ["cfg", "cfg_attr"];
 
+/// What the body of a family may see of an array: its abstract value or its graph value.
+pub(crate) const BODY_LEAVES: [&str; 2] = ["Aval", "Value"];
+
 /// Generic types of the standard library that are taken for a nested input at first sight.
 pub(crate) const WRAPPERS: [&str; 12] = [
     "Option",

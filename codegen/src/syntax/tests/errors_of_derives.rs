@@ -121,7 +121,11 @@ const OUTPUT_TREES: Table = Table {
         ),
         (
             "struct Fit<T: Copy> { a: T }",
-            &[("Copy", "the type parameter of `OutputTree` takes no bounds", "arrays and abstract values")],
+            &[(
+                "Copy",
+                "the type parameter of `OutputTree` takes no bounds",
+                "arrays, abstract values and graph values",
+            )],
         ),
         (
             "struct Fit { a: Array }",

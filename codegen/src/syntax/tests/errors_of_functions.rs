@@ -103,42 +103,61 @@ const TYPES: Table = Table {
             &[("Vec<Vec<Aval>>", "`Vec<Vec<Aval>>` cannot be the type of a dynamic argument", "")],
         ),
         (
-            "#[dynamic(dtype = f32, shape = [m])] a: Value",
+            "#[dynamic(dtype = f32, shape = [m])] a: Aval, #[dynamic(like(a))] b: Value, #[dynamic] c: P<Value>",
             &[(
                 "Value",
-                "arguments of type `Value` need the graph builder, which does not exist yet",
-                "write `Aval`",
+                "`b` is a graph value, and only the compile context makes a program of those",
+                "`cx: &CompileCx` as the first argument",
             )],
         ),
         (
-            "#[dynamic] a: P<Value>",
+            "#[dynamic] a: P<Value>, #[static_arg] n: i64",
             &[(
                 "P<Value>",
-                "arguments of type `Value` need the graph builder, which does not exist yet",
-                "`P<Aval>`",
+                "`a` is a graph value, and only the compile context makes a program of those",
+                "end the body with `cx.program(...)`",
+            )],
+        ),
+        (
+            "#[dynamic(dtype = f32, shape = [m])] a: Vec<Vec<Value>>, #[static_arg] b: Value",
+            &[(
+                "Vec<Vec<Value>>",
+                "`Vec<Vec<Value>>` cannot be the type of a dynamic argument",
+                "or the same of `Value`",
             )],
         ),
         (
             "#[dynamic(dtype = f32, shape = [m])] a: &Array, #[dynamic] b: Vec<Array>",
             &[
-                ("&Array", "the body sees abstract values, not arrays", "write `Aval`"),
-                ("Vec<Array>", "the body sees abstract values, not arrays", "write `Vec<Aval>`"),
+                (
+                    "&Array",
+                    "the body sees abstract values or graph values, not arrays",
+                    "write `Aval` or `Value`",
+                ),
+                (
+                    "Vec<Array>",
+                    "the body sees abstract values or graph values, not arrays",
+                    "write `Vec<Aval>` or `Vec<Value>`",
+                ),
             ],
         ),
         (
-            "#[dynamic(dtype = f32, shape = [m])] a: &Aval, #[dynamic] p: &P<Aval>",
+            "#[dynamic(dtype = f32, shape = [m])] a: &Aval, #[dynamic] p: &P<Value>",
             &[
-                ("&Aval", "abstract values are passed by value", "write `Aval`"),
-                ("&P<Aval>", "abstract values are passed by value", "write `P<Aval>`"),
+                ("&Aval", "abstract values and graph values are passed by value", "write `Aval`"),
+                ("&P<Value>", "abstract values and graph values are passed by value", "write `P<Value>`"),
             ],
         ),
         (
-            "#[dynamic(dtype = f32, shape = [m])] a: Option<Aval>",
-            &[(
-                "Option<Aval>",
-                "`Option` cannot hold dynamic arrays",
-                "use `Aval`, `Vec<Aval>`, `[Aval; N]`",
-            )],
+            "#[dynamic(dtype = f32, shape = [m])] a: Option<Aval>, #[dynamic] b: Box<Value>",
+            &[
+                (
+                    "Option<Aval>",
+                    "`Option` cannot hold dynamic arrays",
+                    "use `Aval`, `Vec<Aval>`, `[Aval; N]`",
+                ),
+                ("Box<Value>", "`Box` cannot hold dynamic arrays", "use `Value`, `Vec<Value>`, `[Value; N]`"),
+            ],
         ),
         (
             "#[static_arg] a: Aval, #[static_arg] b: Vec<Array>",

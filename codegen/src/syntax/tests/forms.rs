@@ -132,6 +132,24 @@ fn nested_inputs() {
 }
 
 #[test]
+fn graph_values_stand_wherever_abstract_values_may() {
+    let family = with_params(
+        "cx: &CompileCx,
+         #[dynamic(dtype = f32, shape = [m])] a: Value,
+         #[dynamic(like(a), donate)] b: Vec<Value>,
+         #[dynamic(like(a))] c: [graph::Value; 3],
+         #[dynamic] p: models::Params<Value>,
+         #[dynamic(like(a))] d: Aval",
+    );
+    let counts: Vec<&Count> =
+        family.dynamics().filter_map(|(_, field)| Some(&field.leaves()?.count)).collect();
+    assert!(matches!(counts[..], [Count::One, Count::Any, Count::Exactly(_), Count::One]));
+    let DynamicKind::Tree(path) = &dynamic(&family.params[3]).kind else { panic!("no tree") };
+    assert_eq!(quote::quote!(#path<Array>).to_string(), "models :: Params < Array >");
+    assert_eq!(family.groups[0].members, [0, 1, 2, 4]);
+}
+
+#[test]
 fn statics_of_any_owned_type() {
     let family = with_params(
         "#[static_arg] mode: my::Mode, #[static_arg(default = f(1, 2))] n: Option<Vec<i64>>,
