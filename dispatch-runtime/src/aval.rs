@@ -116,6 +116,12 @@ pub(crate) fn short(dtype: DType, shape: &[i64]) -> String {
     format!("{}{}", dtype, shape_text(shape))
 }
 
+/// `(f32[2,3], i64[])`: arguments or results in the short form.
+pub(crate) fn list(avals: &[Aval]) -> String {
+    let avals: Vec<String> = avals.iter().map(|aval| short(aval.dtype(), aval.shape())).collect();
+    format!("({})", avals.join(", "))
+}
+
 /// `[2,3]`.
 pub(crate) fn shape_text(shape: &[i64]) -> String {
     let sizes: Vec<String> = shape.iter().map(i64::to_string).collect();

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::aval::list;
 use crate::host::{HostArray, HostView};
 use crate::{Array, Aval, Result};
 
@@ -36,6 +37,30 @@ impl std::fmt::Debug for Source {
             Source::Host { inputs, outputs, .. } => write!(f, "<host function {inputs:?} -> {outputs:?}>"),
         }
     }
+}
+
+impl std::fmt::Display for Source {
+    /// The StableHLO text as it is; of the other forms, what they are.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::StableHlo(text) => f.write_str(text),
+            Source::Bytecode(bytes) => match producer(bytes) {
+                Some(producer) => write!(f, "{} bytes of StableHLO bytecode ({producer})", bytes.len()),
+                None => write!(f, "{} bytes that are no MLIR bytecode", bytes.len()),
+            },
+            Source::Host { inputs, outputs, .. } => {
+                write!(f, "a function on the host: {} -> {}", list(inputs), list(outputs))
+            }
+        }
+    }
+}
+
+/// Who wrote MLIR bytecode, by its own words: `StableHLO_v1.9.3`. Bytecode starts with a magic number, the version of
+/// the encoding in one byte, and this text.
+fn producer(bytes: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+    let text = bytes.strip_prefix(b"ML\xefR")?.get(1..)?;
+    let end = text.iter().position(|&byte| byte == 0)?;
+    Some(String::from_utf8_lossy(&text[..end]))
 }
 
 /// A program whose results have the structure `O`: an [`Array`], a tuple of arrays, or a struct that derives
@@ -81,6 +106,26 @@ impl<O> Program<O> {
     pub fn with_outputs(mut self, outputs: impl Into<Vec<Aval>>) -> Program<O> {
         self.claimed = Some(outputs.into());
         self
+    }
+
+    /// The program as it stands before it is compiled, to be printed: the StableHLO text, or what there is to say of a
+    /// program in another form.
+    ///
+    /// ```
+    /// use dispatch_runtime::{Array, Aval, DType, HostArray, Program};
+    ///
+    /// let text = "func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }";
+    /// assert_eq!(Program::<Array>::stablehlo(text)?.inspect().to_string(), text);
+    ///
+    /// let x = Aval::new(DType::F32, [2]);
+    /// let host = Program::<Array>::host([x.clone()], [x], |args| Ok(vec![HostArray::from_view(args[0])]))?;
+    /// assert_eq!(host.inspect().to_string(), "a function on the host: (f32[2]) -> (f32[2])");
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    ///
+    /// What the compiler makes of it is told by [`Executable::inspect`](crate::Executable::inspect).
+    pub fn inspect(&self) -> &Source {
+        &self.source
     }
 
     /// The program in the form that the engine gets.
