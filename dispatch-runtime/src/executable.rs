@@ -6,7 +6,7 @@ use crate::array::Array;
 use crate::aval::{shape_text, short};
 use crate::client::{Client, Device, other_client};
 use crate::engine::{self, RawBuffer};
-use crate::{Aval, Error, Result};
+use crate::{Aval, Error, Inspection, Result, inspection};
 
 /// A compiled program on one device, from [`Client::compile`]. Families hold theirs in a cache.
 pub struct Executable {
@@ -42,6 +42,14 @@ impl Executable {
     /// The executable as its engine knows it.
     pub fn compiled(&self) -> &dyn engine::Executable {
         &*self.compiled
+    }
+
+    /// What was compiled, and what a run of it costs: the optimised program, operations, bytes and memory.
+    ///
+    /// What the engine does not tell is absent; it is an error only if the engine breaks its own rules. Asking takes
+    /// 0.2 ms for a small program, and more for a large one.
+    pub fn inspect(&self) -> Result<Inspection> {
+        inspection::inspect(&*self.compiled, self.device)
     }
 
     /// Runs the program.

@@ -55,6 +55,7 @@ mod error;
 mod executable;
 pub mod family;
 pub mod host;
+mod inspection;
 pub mod key;
 pub mod leaf;
 pub mod program;
@@ -73,6 +74,7 @@ pub use error::{Error, Result};
 pub use executable::Executable;
 pub use family::{CompileCx, DevicePolicy, Difference, Dynamic, Explanation, FamilyBuilder};
 pub use host::{Element, HostArray, HostView};
+pub use inspection::{Inspection, MemoryStats};
 pub use key::StaticKey;
 pub use program::Program;
 pub use tree::{InputTree, OutputTree, ResultTree};
@@ -82,8 +84,8 @@ pub use warning::{WarningHandler, set_warning_handler};
 pub mod prelude {
     pub use crate::{
         Array, Aval, ByBytes, Client, ClientOptions, CompileCx, DType, Device, DevicePolicy, Dynamic,
-        Element, Error, EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Lru,
-        OutputTree, Program, Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
+        Element, Error, EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Inspection,
+        Lru, OutputTree, Program, Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
     };
 }
 

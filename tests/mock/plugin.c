@@ -14,6 +14,7 @@
 //   -DON_DEVICE           the platform is "mock", not "cpu"
 //   -DMODULE=n            the optimized program: 0 none, 1 bytes that are no message, 2 an unknown format,
 //                         3 a module larger than the text lets expect
+//   -DCOSTS=n             the analysis of costs: 0 none, 1 an error, 2 counts, 3 what cannot be a count, 4 no list
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,9 @@
 #endif
 #ifndef MODULE
 #define MODULE 0
+#endif
+#ifndef COSTS
+#define COSTS 0
 #endif
 
 typedef struct { size_t size; void *extensions; } Head;
@@ -228,6 +232,28 @@ static Error *module(struct { Head h; void *executable; struct { Head h; char *c
   memcpy(a->program->code + size - sizeof tail, tail, sizeof tail);
   return 0;
 }
+// Properties by name; type 0 is text, 1 an int64, 3 a float.
+typedef struct {
+  Head h;
+  const char *name;
+  size_t name_len;
+  int type;
+  union { const char *text; int64_t integer; float real; } value;
+  size_t value_len;
+} Property;
+
+static Error *costs(struct { Head h; void *executable; size_t n; const Property *properties; } *a) {
+  static const Property all[][3] = {
+      {{{0}, "utilization", 11, 3, {.real = 2}, 1}, {{0}, "flops", 5, 3, {.real = 1.5e6f}, 1},
+       {{0}, "bytes accessed", 14, 1, {.integer = 8000}, 1}},
+      {{{0}, "flops", 5, 3, {.real = -1}, 1}, {{0}, "bytes accessed", 14, 0, {.text = "many"}, 4},
+       {{0}, 0, 0, 3, {.real = 1}, 1}},
+  };
+  if (COSTS == 1) return fail(13, "the mock cannot count");
+  a->n = 3;
+  if (COSTS != 4) a->properties = all[COSTS - 2];
+  return 0;
+}
 static Error *never(Head *a) { (void)a; return fail(12, "the mock does not do this"); }
 
 static struct {
@@ -250,6 +276,7 @@ void *GetPjrtApi(void) {
   f[23] = device_id, f[29] = description, f[31] = local_id;
   f[58] = buffer_destroy, f[63] = layout, f[64] = device_size, f[70] = to_host, f[72] = ready;
   f[40] = f[50] = executable_destroy, f[45] = code_size, f[48] = module, f[51] = executable, f[55] = run;
+  if (COSTS) f[46] = costs;
   f[90] = types, f[91] = dimensions;
   f[74] = pin, f[75] = unpin, f[76] = pointer;
 #ifdef MISSING

@@ -181,3 +181,30 @@ fn programs_run_on_many_threads_at_once() {
         }
     });
 }
+
+#[test]
+fn a_closure_is_inspected_as_far_as_anybody_knows_it() {
+    let add = adder(Client::host());
+    let inspection = add.inspect().unwrap();
+    assert_eq!((&*inspection.inputs, &*inspection.outputs), (add.inputs(), add.outputs()));
+    assert_eq!((inspection.flops, inspection.memory, &inspection.optimized_hlo), (None, None, &None));
+    let report = inspection.to_string();
+    assert!(report.starts_with("(f32[2], f32[2]) -> (f32[2])\non host:0, by the host engine "), "{report}");
+    assert!(report.ends_with("\nflops      unknown\naccessed   unknown\nmemory     unknown\n"), "{report}");
+}
+
+#[test]
+fn a_program_is_printed_in_the_form_it_has() {
+    let text = |program: Result<Program>| program.unwrap().inspect().to_string();
+    assert_eq!(text(Program::stablehlo("module {}\n")), "module {}\n");
+    assert_eq!(
+        text(Program::host([f32s(&[2, 3])], [f32s(&[]), f32s(&[2])], |_| Ok(vec![]))),
+        "a function on the host: (f32[2,3]) -> (f32[], f32[2])"
+    );
+    let bytecode = b"ML\xefR\x0dStableHLO_v1.9.3\0\x05rest";
+    assert_eq!(text(Program::bytecode(&bytecode[..])), "27 bytes of StableHLO bytecode (StableHLO_v1.9.3)");
+    for broken in [&b""[..], b"ML\xefR", b"ML\xefR\x0dno end", b"module {}\0"] {
+        let expected = format!("{} bytes that are no MLIR bytecode", broken.len());
+        assert_eq!(text(Program::bytecode(broken)), expected);
+    }
+}

@@ -118,7 +118,8 @@ mod oldest {
             PJRT_DeviceDescription_Id_Args PJRT_Device_LocalHardwareId_Args PJRT_Executable_Destroy_Args
             PJRT_Executable_NumOutputs_Args PJRT_Executable_OutputElementTypes_Args
             PJRT_Executable_OutputDimensions_Args PJRT_Executable_SizeOfGeneratedCodeInBytes_Args
-            PJRT_Executable_OptimizedProgram_Args PJRT_Executable_Serialize_Args
+            PJRT_Executable_GetCostAnalysis_Args PJRT_Executable_OptimizedProgram_Args
+            PJRT_Executable_Serialize_Args
             PJRT_Executable_GetCompiledMemoryStats_Args PJRT_LoadedExecutable_Destroy_Args
             PJRT_LoadedExecutable_GetExecutable_Args PJRT_ExecuteOptions PJRT_LoadedExecutable_Execute_Args
             PJRT_Buffer_MemoryLayout_Tiled PJRT_Buffer_MemoryLayout_Strides PJRT_Buffer_MemoryLayout

@@ -274,6 +274,45 @@ fn a_module_of_any_size_is_read() {
 }
 
 #[test]
+fn an_inspection_tells_what_the_plugin_tells() {
+    let text = "func.func @main(%a: tensor<2xf32>) { return }";
+    let inspect = |definitions: &[&str]| {
+        let (client, counter) = loaded(definitions);
+        let inspection = compile(client, text).unwrap().inspect().unwrap();
+        assert_eq!((counter("mock_executables"), counter("mock_errors")), (0, 0), "{definitions:?}");
+        assert_eq!((inspection.optimized_hlo, inspection.memory), (None, None), "{definitions:?}");
+        assert_eq!(
+            format!("{:?} {:?}", inspection.inputs, inspection.outputs),
+            "[tensor<2xf32>] [tensor<2xf32>]"
+        );
+        (inspection.flops, inspection.bytes_accessed)
+    };
+    assert_eq!(inspect(&["COSTS=2"]), (Some(1.5e6), Some(8000.0)));
+    // No function, a table that ends before it, an error, an impossible count, a list that is not there.
+    for definition in ["MISSING=46", "COSTS=0", "COSTS=1", "COSTS=3", "COSTS=4"] {
+        assert_eq!(inspect(&[definition]), (None, None), "{definition}");
+    }
+    assert_eq!(inspect(&["MISSING=96", "COSTS=2"]), (Some(1.5e6), Some(8000.0)));
+}
+
+#[test]
+fn an_inspection_of_a_module_that_cannot_be_read_is_an_error() {
+    let text = "func.func @main(%a: tensor<2xf32>) { return }";
+    for (definition, part) in [
+        ("MODULE=1", "its optimized program has no module"),
+        ("MODULE=2", "unknown format \"poem\""),
+        // Its computations are zeros.
+        ("MODULE=3", "its optimized program cannot be read: "),
+    ] {
+        let (client, counter) = loaded(&[definition]);
+        let error = compile(client, text).unwrap().inspect().unwrap_err();
+        assert_eq!(error.code(), "plugin");
+        says(&error.to_string(), &[part, "(PJRT C API 0.81)"]);
+        assert_eq!((counter("mock_executables"), counter("mock_errors")), (0, 0));
+    }
+}
+
+#[test]
 fn a_run_that_fails_leaves_nothing() {
     let (client, counter) = loaded(&[]);
     let executable = compile(client, "func.func @main(%a: tensor<2xf32>) { return }").unwrap();

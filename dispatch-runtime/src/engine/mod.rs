@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use crate::host::HostView;
 use crate::program::Source;
-use crate::{Aval, Result};
+use crate::{Aval, Inspection, Result};
 
 #[cfg(any(feature = "fake", test))]
 pub mod fake;
@@ -133,6 +133,12 @@ pub unsafe trait Executable: Send + Sync {
 
     /// The bytes that keeping this executable costs, as far as the engine knows.
     fn size_bytes(&self) -> u64;
+
+    /// What the compiler says of the program: its text, its costs, its memory. The default knows nothing. Arguments,
+    /// results and the target are filled in by the caller.
+    fn inspect(&self) -> Result<Inspection> {
+        Ok(Inspection::default())
+    }
 
     /// Runs the program; the results may still be computing when this returns. On success every element of `outs` is
     /// a new buffer that the caller owns; on an error none is.

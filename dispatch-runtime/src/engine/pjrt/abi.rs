@@ -161,6 +161,9 @@ structs! {
     PJRT_Executable_SizeOfGeneratedCodeInBytes_Args = 32 {
         executable: *mut PJRT_Executable = 16, size_in_bytes: i64 = 24,
     }
+    PJRT_Executable_GetCostAnalysis_Args = 40 {
+        executable: *mut PJRT_Executable = 16, num_properties: usize = 24, properties: *const PJRT_NamedValue = 32,
+    }
     PJRT_Executable_OptimizedProgram_Args = 32 {
         executable: *mut PJRT_Executable = 16, program: *mut PJRT_Program = 24,
     }
@@ -326,7 +329,7 @@ table! {
     PJRT_Executable_NumPartitions,
     PJRT_Executable_NumOutputs(PJRT_Executable_NumOutputs_Args),
     PJRT_Executable_SizeOfGeneratedCodeInBytes(PJRT_Executable_SizeOfGeneratedCodeInBytes_Args),
-    PJRT_Executable_GetCostAnalysis,
+    PJRT_Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args),
     PJRT_Executable_OutputMemoryKinds,
     PJRT_Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args),
     PJRT_Executable_Serialize(PJRT_Executable_Serialize_Args),

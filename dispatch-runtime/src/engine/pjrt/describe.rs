@@ -7,7 +7,6 @@ use prost::Message;
 use super::abi::*;
 use super::call::{Plugin, Roomy, call, slice};
 use super::codes::dtype;
-use super::executable::MemoryStats;
 use super::{mlir, proto};
 use crate::program::Source;
 use crate::{Aval, Error, Result};
@@ -25,7 +24,7 @@ pub(super) struct Description {
 
 /// Owns the `PJRT_Executable` that describes a loaded one.
 pub(super) struct Owned {
-    plugin: &'static Plugin,
+    pub plugin: &'static Plugin,
     executable: NonNull<PJRT_Executable>,
 }
 
@@ -40,7 +39,7 @@ impl Owned {
         Ok(Owned { plugin, executable })
     }
 
-    fn ptr(&self) -> *mut PJRT_Executable {
+    pub fn ptr(&self) -> *mut PJRT_Executable {
         self.executable.as_ptr()
     }
 }
@@ -66,13 +65,15 @@ pub(super) fn describe(executable: &Owned, source: &Source, with_options: bool) 
             return Ok(Description { inputs, outputs, aliased, relayout: false, size_bytes });
         }
     }
-    let (program, size) = match optimized(executable, source) {
-        Ok(found) => found,
-        Err(Error::Unimplemented { .. }) | Err(Error::Pjrt { status: "UNIMPLEMENTED", .. }) => {
-            return from_text(executable, source, outputs);
-        }
-        Err(error) => return Err(error),
+    let likely = match source {
+        Source::StableHlo(text) => text.len(),
+        Source::Bytecode(bytes) => 4 * bytes.len(),
+        Source::Host { .. } => 0,
     };
+    let Some(module) = optimized(executable, likely)? else {
+        return from_text(executable, source, outputs);
+    };
+    let program = proto::Module::decode(module.bytes()).map_err(|e| unreadable(executable, &e))?;
     let shape = program.host_program_shape.unwrap_or_default();
     let inputs = inputs(&shape)?;
     let mut aliased = vec![false; inputs.len()];
@@ -85,7 +86,7 @@ pub(super) fn describe(executable: &Owned, source: &Source, with_options: bool) 
     let results =
         if result.tuple_shapes.is_empty() { std::slice::from_ref(&result) } else { &result.tuple_shapes };
     let relayout = !outputs.is_empty() && !results.iter().all(proto::Shape::is_row_major);
-    let size_bytes = size_bytes(executable, size);
+    let size_bytes = size_bytes(executable, module.bytes().len());
     Ok(Description { inputs, outputs, aliased, relayout, size_bytes })
 }
 
@@ -173,8 +174,19 @@ fn outputs(executable: &Owned) -> Result<Vec<Aval>> {
     }
 }
 
-/// The compiled module, without what the runtime does not read, and its size in bytes.
-fn optimized(executable: &Owned, source: &Source) -> Result<(proto::Module, usize)> {
+/// A compiled module, a serialized `xla.HloModuleProto`, in what the plugin gave around it.
+pub(super) struct Optimized {
+    code: Vec<u8>,
+}
+
+impl Optimized {
+    pub fn bytes(&self) -> &[u8] {
+        proto::first_field(&self.code).expect("looked at when it was made")
+    }
+}
+
+/// The compiled module, or nothing if the plugin does not give it. `likely` is about half of its size in bytes.
+pub(super) fn optimized(executable: &Owned, likely: usize) -> Result<Option<Optimized>> {
     let plugin = executable.plugin;
     let ask = |code: Option<&mut Vec<u8>>| {
         let mut program: Roomy<PJRT_Program> = Roomy::new(plugin);
@@ -196,13 +208,11 @@ fn optimized(executable: &Owned, source: &Source) -> Result<(proto::Module, usiz
     };
     // Asking for the size costs as much as asking for the code, so first try with as much room as such a program is
     // likely to need. The plugin does not say how much it wrote, but no field of a message has the number 0.
-    let likely = match source {
-        Source::StableHlo(text) => text.len(),
-        Source::Bytecode(bytes) => 4 * bytes.len(),
-        Source::Host { .. } => 0,
-    };
     let mut code = vec![0u8; 16 * 1024 + 2 * likely];
     let program = match ask(Some(&mut code)) {
+        Err(Error::Unimplemented { .. }) | Err(Error::Pjrt { status: "UNIMPLEMENTED", .. }) => {
+            return Ok(None);
+        }
         Err(Error::Pjrt { status: "INVALID_ARGUMENT", .. }) => {
             code = vec![0u8; ask(None)?.code_size];
             ask(Some(&mut code))?
@@ -211,17 +221,19 @@ fn optimized(executable: &Owned, source: &Source) -> Result<(proto::Module, usiz
     };
     // SAFETY: the plugin owns the name of the format, which lives as long as the plugin.
     let format = unsafe { slice(program.format.cast::<u8>(), program.format_size) };
-    let module = match format {
-        b"hlo_with_config" => proto::first_field(&code),
+    match format {
+        b"hlo_with_config" if proto::first_field(&code).is_some() => Ok(Some(Optimized { code })),
+        b"hlo_with_config" => Err(plugin.broken("its optimized program has no module")),
         other => {
             let format = String::from_utf8_lossy(other);
-            return Err(plugin.broken(&format!("its optimized programs have the unknown format {format:?}")));
+            Err(plugin.broken(&format!("its optimized programs have the unknown format {format:?}")))
         }
-    };
-    let module = module.ok_or_else(|| plugin.broken("its optimized program has no module"))?;
-    let decoded = proto::Module::decode(module)
-        .map_err(|e| plugin.broken(&format!("its optimized program cannot be read: {e}")))?;
-    Ok((decoded, module.len()))
+    }
+}
+
+/// The error of a module that is no message.
+pub(super) fn unreadable(executable: &Owned, error: &prost::DecodeError) -> Error {
+    executable.plugin.broken(&format!("its optimized program cannot be read: {error}"))
 }
 
 /// Dtype and shape of each argument, which must be row-major, as all arrays of the runtime are.
@@ -260,20 +272,4 @@ fn size_bytes(executable: &Owned, program: usize) -> u64 {
         call!(executable.plugin, PJRT_Executable_SizeOfGeneratedCodeInBytes { executable: executable.ptr() })
     };
     BASE_SIZE + program as u64 + code.map_or(0, |code| code.size_in_bytes.max(0) as u64)
-}
-
-/// The compiler's account of a program's memory.
-pub(super) fn memory_stats(executable: &Owned) -> Result<MemoryStats> {
-    // SAFETY: the executable is alive.
-    let stats = unsafe {
-        call!(executable.plugin, PJRT_Executable_GetCompiledMemoryStats { executable: executable.ptr() })
-    }?;
-    let bytes = |size: i64| size.max(0) as u64;
-    Ok(MemoryStats {
-        arguments: bytes(stats.argument_size_in_bytes),
-        outputs: bytes(stats.output_size_in_bytes),
-        temp: bytes(stats.temp_size_in_bytes),
-        alias: bytes(stats.alias_size_in_bytes),
-        code: bytes(stats.generated_code_size_in_bytes),
-    })
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::abi::*;
 use super::call::call;
 use super::engine::{Hot, Shared};
-use super::{describe, layout, read};
+use super::{describe, inspect, layout, read};
 use crate::engine::{Executable, RawBuffer};
-use crate::{Aval, Result};
+use crate::{Aval, Inspection, MemoryStats, Result};
 
 /// A program compiled by a plugin for one device. All that a run reads stands in its first 64 bytes.
 #[repr(C, align(64))]
@@ -61,22 +61,6 @@ impl Drop for Loaded {
     }
 }
 
-/// What a compiled program needs in bytes, as the compiler reckons; per run, except for the code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MemoryStats {
-    /// The arguments.
-    pub arguments: u64,
-    /// The results, including those that take over an argument's memory.
-    pub outputs: u64,
-    /// Scratch memory.
-    pub temp: u64,
-    /// The part of the results that takes over arguments' memory.
-    pub alias: u64,
-    /// Machine code; 0 where the plugin does not say.
-    pub code: u64,
-}
-
 // SAFETY: PJRT executables and devices take calls from any thread; the rest does not change.
 unsafe impl Send for PjrtExecutable {}
 // SAFETY: as above.
@@ -124,7 +108,7 @@ impl PjrtExecutable {
 
     /// What the program needs in memory. An error if the plugin does not say.
     pub fn memory_stats(&self) -> Result<MemoryStats> {
-        describe::memory_stats(&describe::Owned::of(self.shared.plugin, self.ptr)?)
+        inspect::memory_stats(&describe::Owned::of(self.shared.plugin, self.ptr)?)
     }
 
     /// Replaces results that are stored in another order by row-major ones, since every program takes its arguments
@@ -190,6 +174,10 @@ unsafe impl Executable for PjrtExecutable {
 
     fn size_bytes(&self) -> u64 {
         self.size_bytes
+    }
+
+    fn inspect(&self) -> Result<Inspection> {
+        inspect::inspect(&describe::Owned::of(self.shared.plugin, self.ptr)?)
     }
 
     #[inline]

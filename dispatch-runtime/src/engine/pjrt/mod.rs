@@ -16,6 +16,8 @@ mod donors;
 mod engine;
 mod executable;
 mod find;
+mod hlo;
+mod inspect;
 mod layout;
 mod mlir;
 mod options;
@@ -32,7 +34,7 @@ pub use compile::CompileOptions;
 #[doc(hidden)]
 pub use donors::mark_donors;
 pub use engine::PjrtEngine;
-pub use executable::{MemoryStats, PjrtExecutable};
+pub use executable::PjrtExecutable;
 pub use options::{ClientOptions, OptionValue};
 
 use crate::client::{Client, Device};

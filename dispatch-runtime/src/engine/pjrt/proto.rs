@@ -106,6 +106,19 @@ pub(super) struct Shape {
 pub(super) struct Layout {
     #[prost(int64, repeated, tag = "1")]
     pub minor_to_major: Vec<i64>,
+    #[prost(message, repeated, tag = "6")]
+    pub tiles: Vec<Tile>,
+    #[prost(int64, tag = "7")]
+    pub element_size_in_bits: i64,
+    #[prost(int64, tag = "8")]
+    pub memory_space: i64,
+}
+
+/// `xla.TileProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Tile {
+    #[prost(int64, repeated, tag = "1")]
+    pub dimensions: Vec<i64>,
 }
 
 /// `xla.HloInputOutputAliasProto`.

@@ -1,0 +1,171 @@
+//! What a compiled program is and costs, by a real plugin.
+
+mod plugin;
+
+use dispatch_runtime::engine::pjrt::mark_donors;
+use dispatch_runtime::program::Source;
+use plugin::{add, client, compile, engine, pjrt};
+
+/// `%a x %b` of f32[m,k] and f32[k,n].
+fn matmul(m: i64, k: i64, n: i64) -> String {
+    format!(
+        "func.func @main(%a: tensor<{m}x{k}xf32>, %b: tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32> {{
+           %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+             : (tensor<{m}x{k}xf32>, tensor<{k}x{n}xf32>) -> tensor<{m}x{n}xf32>
+           return %0 : tensor<{m}x{n}xf32>
+         }}"
+    )
+}
+
+/// The optimised HLO of a text.
+fn hlo(text: &str) -> String {
+    compile(client(), text).inspect().unwrap().optimized_hlo.unwrap()
+}
+
+/// The default plugin counts; what those count that do is the same, and none of the rest may say anything else.
+#[track_caller]
+fn counts(found: Option<f64>, expected: f64) {
+    match found {
+        Some(found) => assert_eq!(found, expected),
+        None => assert_ne!(engine(client()).api_minor(), 81, "this plugin counts"),
+    }
+}
+
+#[test]
+fn a_matrix_product_costs_two_operations_a_term() {
+    for (m, k, n) in [(8, 16, 4), (3, 5, 7), (200, 300, 100)] {
+        let inspection = compile(client(), &matmul(m, k, n)).inspect().unwrap();
+        counts(inspection.flops, (2 * m * k * n) as f64);
+        counts(inspection.bytes_accessed, (4 * (m * k + k * n + m * n)) as f64);
+    }
+}
+
+#[test]
+fn memory_is_that_of_arguments_results_and_scratch() {
+    let memory = |text: &str| compile(client(), text).inspect().unwrap().memory.unwrap();
+    let product = memory(&matmul(8, 16, 4));
+    assert_eq!((product.arguments, product.outputs, product.alias), (4 * (8 * 16 + 16 * 4), 4 * 8 * 4, 0));
+    assert_eq!(product.peak(), product.arguments + product.outputs + product.temp);
+
+    let donated = memory(&mark_donors(&add("tensor<1000xf32>"), &[true, false]).unwrap());
+    assert_eq!((donated.arguments, donated.outputs, donated.alias), (8000, 4000, 4000));
+    assert_eq!(donated.peak(), 8000 + donated.temp);
+
+    // A sort works on a copy.
+    let sorted = memory(
+        "func.func @main(%a: tensor<1000xf32>) -> tensor<f32> {
+           %0 = \"stablehlo.sort\"(%a) ({
+             ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+               %c = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+               stablehlo.return %c : tensor<i1>
+           }) : (tensor<1000xf32>) -> tensor<1000xf32>
+           %1 = stablehlo.slice %0 [500:501] : (tensor<1000xf32>) -> tensor<1xf32>
+           %2 = stablehlo.reshape %1 : (tensor<1xf32>) -> tensor<f32>
+           return %2 : tensor<f32> }",
+    );
+    assert!(sorted.temp >= 4000, "{sorted}");
+}
+
+#[test]
+fn the_text_is_that_of_the_compiled_program() {
+    let text = hlo(&matmul(8, 16, 4));
+    assert!(text.starts_with("HloModule "), "{text}");
+    let layouts = "entry_computation_layout={(f32[8,16]{1,0}, f32[16,4]{1,0})->f32[8,4]{1,0}}";
+    assert!(text.lines().next().unwrap().contains(layouts), "{text}");
+    assert!(text.contains("\nENTRY %main"), "{text}");
+    assert!(text.contains(": f32[8,16], "), "{text}");
+    assert!(text.contains("), lhs_contracting_dims={1}, rhs_contracting_dims={0}"), "{text}");
+    assert_eq!(text.matches("ENTRY").count(), 1);
+
+    let text = hlo(&mark_donors(&add("tensor<4xf32>"), &[false, true]).unwrap());
+    assert!(text.contains("input_output_alias={ {}: (1, {}, may-alias) }"), "{text}");
+}
+
+#[test]
+fn what_the_compiler_folded_and_fused_shows() {
+    // Constants are added when the program is compiled.
+    let text = hlo("func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {
+           %0 = stablehlo.constant dense<[0.1, 1.0e20, -0.25]> : tensor<3xf32>
+           %1 = stablehlo.add %0, %0 : tensor<3xf32>
+           %2 = stablehlo.multiply %a, %1 : tensor<3xf32>
+           %3 = stablehlo.tanh %2 : tensor<3xf32>
+           return %3 : tensor<3xf32> }");
+    assert!(text.contains("constant({0.2, 2e20, -0.5})"), "{text}");
+    assert!(!text.contains(" add("), "{text}");
+    let fused = text.lines().find(|line| line.contains(" fusion(")).expect(&text);
+    assert!(fused.contains("kind=kLoop, calls=%"), "{text}");
+    let called = fused.split("calls=").nth(1).unwrap().split([',', ' ']).next().unwrap();
+    assert!(text.contains(&format!("\n{called} (")), "{text}");
+}
+
+#[test]
+fn every_operand_and_computation_of_a_large_program_has_its_name() {
+    // A loop, a choice and a reduction.
+    let text = hlo(
+        "func.func @main(%a: tensor<8xf32>, %n: tensor<i32>) -> (tensor<8xf32>, tensor<f32>, tensor<8xcomplex<f32>>) {
+           %z = stablehlo.complex %a, %a : tensor<8xcomplex<f32>>
+           %zero = stablehlo.constant dense<0.0> : tensor<f32>
+           %one = stablehlo.constant dense<1> : tensor<i32>
+           %start = stablehlo.constant dense<0> : tensor<i32>
+           %i, %x = stablehlo.while(%k = %start, %v = %a) : tensor<i32>, tensor<8xf32>
+             cond { %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                    stablehlo.return %c : tensor<i1> }
+             do { %next = stablehlo.add %k, %one : tensor<i32>
+                  %w = stablehlo.sine %v : tensor<8xf32>
+                  stablehlo.return %next, %w : tensor<i32>, tensor<8xf32> }
+           %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
+             : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+           %branch = \"stablehlo.case\"(%n) ({ %p = stablehlo.fft %z, type = FFT, length = [8] : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+                stablehlo.return %p : tensor<8xcomplex<f32>> }, { stablehlo.return %z : tensor<8xcomplex<f32>> })
+             : (tensor<i32>) -> tensor<8xcomplex<f32>>
+           return %x, %sum, %branch : tensor<8xf32>, tensor<f32>, tensor<8xcomplex<f32>> }",
+    );
+    for part in [" while(", "condition=%", "body=%", " conditional(", "branch_computations={%", "to_apply=%"]
+    {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(!text.contains("%?"), "{text}");
+    // What is called is there, before its caller.
+    for (at, _) in text.match_indices("to_apply=%").chain(text.match_indices("body=%")) {
+        let name = text[at..].split_once('=').unwrap().1.split([',', ' ', '\n', '}']).next().unwrap();
+        let defined = text.find(&format!("\n{name} (")).unwrap_or_else(|| panic!("no {name} in {text}"));
+        assert!(defined < at, "{name} in {text}");
+    }
+}
+
+#[test]
+fn a_report_says_what_was_compiled_for_what_and_its_costs() {
+    let inspection = compile(client(), &matmul(8, 16, 4)).inspect().unwrap();
+    let report = inspection.to_string();
+    let head =
+        format!("(f32[8,16], f32[16,4]) -> (f32[8,4])\non cpu:0, by {}\n", client().engine().description());
+    assert!(report.starts_with(&head), "{report}");
+    assert!(report.contains("\nflops      1024\n") || report.contains("\nflops      unknown\n"), "{report}");
+    assert!(report.contains("= 768 B arguments + 128 B results + "), "{report}");
+    assert!(report.ends_with(inspection.optimized_hlo.unwrap().as_str()), "{report}");
+    assert_eq!(inspection.stablehlo, None);
+}
+
+#[test]
+fn a_program_with_compile_options_is_inspected_like_one_without() {
+    // An options message may be empty.
+    let options = dispatch_runtime::CompileOptions::from_proto(Vec::new()).unwrap();
+    let source = Source::StableHlo(matmul(8, 16, 4));
+    let with = client().compile_with(&source, client().default_device(), &options).unwrap();
+    let (with, without) = (with.inspect().unwrap(), client().compile(&source).unwrap().inspect().unwrap());
+    assert_eq!((with.memory, with.flops), (without.memory, without.flops));
+    assert!(with.optimized_hlo.unwrap().contains("lhs_contracting_dims={1}"));
+}
+
+#[test]
+fn inspecting_leaves_nothing_and_changes_nothing() {
+    let client = client();
+    let executable = compile(client, &add("tensor<4xf32>"));
+    let first = executable.inspect().unwrap();
+    assert_eq!(pjrt(&executable).memory_stats().ok(), first.memory);
+    for _ in 0..20 {
+        assert_eq!(executable.inspect().unwrap(), first);
+    }
+    let a = client.array(&[1f32; 4], [4]).unwrap();
+    assert_eq!(executable.execute(&[&a, &a]).unwrap()[0].to_vec::<f32>().unwrap(), [2.0; 4]);
+}
