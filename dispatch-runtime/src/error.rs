@@ -94,6 +94,16 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// An operation of a program's graph is wrong.
+    #[error("`{operation}`: {reason}, at {at}")]
+    Graph {
+        /// The operation with its operands: `add(x: f32[2,3], f32[4])`.
+        operation: String,
+        /// What is wrong.
+        reason: String,
+        /// File, line and column of the operation.
+        at: String,
+    },
     /// The body of a family returned an error.
     #[error("the body of family `{family}` failed: {source}")]
     Body {
@@ -187,6 +197,7 @@ impl Error {
             Error::ArgumentCount { .. } => "argument_count",
             Error::Program { .. } => "program",
             Error::InvalidProgram { .. } => "invalid_program",
+            Error::Graph { .. } => "graph",
             Error::Body { .. } => "body",
             Error::Panic { .. } => "panic",
             Error::Recursive { .. } => "recursive",

@@ -54,6 +54,8 @@ pub mod engine;
 mod error;
 mod executable;
 pub mod family;
+#[cfg(feature = "graph")]
+pub mod graph;
 pub mod host;
 mod inspection;
 pub mod key;

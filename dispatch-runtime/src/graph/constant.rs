@@ -1,0 +1,249 @@
+//! Constants: numbers, slices, ranges.
+
+use std::fmt::Write;
+
+use half::{bf16, f16};
+
+use super::make::{aval, op};
+use super::operand::{Number, Operand, Scalar};
+use super::poison::{Reason, build};
+use super::value::{Types, Value};
+use crate::DType;
+use crate::aval::shape_text;
+
+/// Up to this many elements a constant is printed as numbers, above as bytes.
+const READABLE: usize = 64;
+
+impl Value {
+    /// An array of one number, which takes the dtype. `full(DType::F32, [], 1)` is a scalar.
+    ///
+    /// # Errors
+    ///
+    /// The dtype cannot hold the number, or no array has the shape.
+    #[track_caller]
+    pub fn full(dtype: DType, shape: impl AsRef<[i64]>, number: impl Operand) -> Value {
+        let number = number.operand();
+        build("full", &[number], || {
+            let shape = shape.as_ref();
+            let value = number.at(dtype, shape)?;
+            if value.dtype() != dtype {
+                return Err(format!("a value of {} does not fill an array of {dtype}", value.dtype()));
+            }
+            value.broadcast_to_shape(shape)
+        })
+    }
+
+    /// A scalar with the dtype of the Rust number: `Value::scalar(2.0f32)`.
+    #[track_caller]
+    #[allow(private_bounds)] // the Rust types of elements, which users know as `Element`
+    pub fn scalar<T: Number>(number: T) -> Value {
+        build("scalar", &[], || splat(number.scalar(), T::DTYPE, &[]))
+    }
+
+    /// Zeros of this dtype and shape (`false` for `bool`).
+    #[track_caller]
+    pub fn zeros(dtype: DType, shape: impl AsRef<[i64]>) -> Value {
+        build("zeros", &[], || splat(zero(dtype), dtype, shape.as_ref()))
+    }
+
+    /// Ones of this dtype and shape (`true` for `bool`).
+    #[track_caller]
+    pub fn ones(dtype: DType, shape: impl AsRef<[i64]>) -> Value {
+        build("ones", &[], || splat(one(dtype), dtype, shape.as_ref()))
+    }
+
+    /// A row-major slice as an array: `Value::constant(&[1f32, 2.0], [2])`.
+    ///
+    /// # Errors
+    ///
+    /// The shape has another number of elements than the slice.
+    #[track_caller]
+    #[allow(private_bounds)]
+    pub fn constant<T: Number>(data: &[T], shape: impl AsRef<[i64]>) -> Value {
+        build("constant", &[], || {
+            let aval = aval(T::DTYPE, shape.as_ref())?;
+            if data.len() != aval.len() {
+                return Err(format!(
+                    "{} elements do not fill the shape {}",
+                    data.len(),
+                    shape_text(aval.shape())
+                ));
+            }
+            let text = elements(data, aval.shape())?;
+            Ok(op(format!("stablehlo.constant dense<{text}>"), Types::Same, [], aval))
+        })
+    }
+
+    /// Counts 0, 1, 2 … along an axis.
+    ///
+    /// # Errors
+    ///
+    /// The shape has no such axis, or the dtype is `bool`.
+    #[track_caller]
+    pub fn iota(dtype: DType, shape: impl AsRef<[i64]>, axis: i64) -> Value {
+        build("iota", &[], || {
+            let aval = aval(dtype, shape.as_ref())?;
+            if dtype == DType::Bool {
+                return Err("bool does not count".into());
+            }
+            let axis = super::axes::axis(axis, aval.rank())?;
+            Ok(op(format!("stablehlo.iota dim = {axis}"), Types::Same, [], aval))
+        })
+    }
+}
+
+/// The additive identity.
+pub(super) fn zero(dtype: DType) -> Scalar {
+    number(dtype, 0)
+}
+
+/// The multiplicative identity.
+pub(super) fn one(dtype: DType) -> Scalar {
+    number(dtype, 1)
+}
+
+fn number(dtype: DType, x: u8) -> Scalar {
+    match dtype {
+        DType::Bool => Scalar::Bool(x == 1),
+        _ => Scalar::Int(x.into()),
+    }
+}
+
+/// The least value of a dtype that has an order, or the greatest: infinities for floats.
+pub(super) fn extreme(dtype: DType, greatest: bool) -> Option<Scalar> {
+    let sign = if greatest { 1.0 } else { -1.0 };
+    Some(match dtype {
+        DType::Bool => Scalar::Bool(greatest),
+        _ if dtype.is_float() => Scalar::Float(f64::INFINITY * sign),
+        _ => {
+            let (least, most) = int_range(dtype)?;
+            Scalar::Int(if greatest { most } else { least })
+        }
+    })
+}
+
+fn int_range(dtype: DType) -> Option<(i128, i128)> {
+    let bits = dtype.size() as u32 * 8;
+    match dtype {
+        DType::I8 | DType::I16 | DType::I32 | DType::I64 => Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1)),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some((0, (1 << bits) - 1)),
+        _ => None,
+    }
+}
+
+/// An array of one number.
+#[track_caller]
+pub(super) fn splat(number: Scalar, dtype: DType, shape: &[i64]) -> Result<Value, Reason> {
+    let aval = aval(dtype, shape)?;
+    let mut text = String::with_capacity(40);
+    text.push_str("stablehlo.constant dense<");
+    literal(number, dtype, &mut text)?;
+    text.push('>');
+    Ok(op(text, Types::Same, [], aval))
+}
+
+/// Writes a number as an element of this dtype.
+fn literal(number: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason> {
+    let wrong = |why: &str| Err(format!("{number} is no {dtype}{why}"));
+    match number {
+        Scalar::Bool(x) if dtype == DType::Bool => out.push_str(if x { "true" } else { "false" }),
+        Scalar::Int(x) if dtype.is_int() => {
+            let (least, most) = int_range(dtype).expect("an integer type has a range");
+            if !(least..=most).contains(&x) {
+                return wrong(&format!(", which goes from {least} to {most}"));
+            }
+            let _ = write!(out, "{x}");
+        }
+        Scalar::Int(x) if dtype.is_float() || dtype.is_complex() => {
+            return literal(Scalar::Float(x as f64), dtype, out);
+        }
+        Scalar::Float(x) if dtype.is_float() => {
+            if x.is_finite() && !float(x, dtype, out) {
+                out.clear();
+                return wrong(": it is too large");
+            } else if !x.is_finite() {
+                float(x, dtype, out);
+            }
+        }
+        Scalar::Float(x) if dtype.is_complex() => return literal(Scalar::Complex(x, 0.0), dtype, out),
+        Scalar::Complex(re, im) if dtype.is_complex() => {
+            let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
+            out.push('(');
+            let fits = float(re, part, out) || !re.is_finite();
+            out.push(',');
+            let fits = (float(im, part, out) || !im.is_finite()) && fits;
+            if !fits {
+                return wrong(": it is too large");
+            }
+            out.push(')');
+        }
+        Scalar::Float(_) if dtype.is_int() => return wrong("; write an integer, or `convert` the value"),
+        Scalar::Bool(_) => return wrong("; write a number, or `convert` the value"),
+        _ => return wrong(""),
+    }
+    Ok(())
+}
+
+/// Writes a float, rounded to the dtype; whether it is finite there.
+///
+/// The shortest decimal text of a value is read back as that value, so nothing is rounded twice. Infinities and NaN are
+/// written by their bits, the only way that MLIR has.
+fn float(x: f64, dtype: DType, out: &mut String) -> bool {
+    let (bits, width, rounded) = match dtype {
+        DType::F16 => (u64::from(f16::from_f64(x).to_bits()), 4, f16::from_f64(x).to_f64()),
+        DType::BF16 => (u64::from(bf16::from_f64(x).to_bits()), 4, bf16::from_f64(x).to_f64()),
+        DType::F32 => (u64::from((x as f32).to_bits()), 8, f64::from(x as f32)),
+        _ => (x.to_bits(), 16, x),
+    };
+    if !rounded.is_finite() {
+        let _ = write!(out, "0x{bits:0width$X}");
+        return false;
+    }
+    let from = out.len();
+    let _ =
+        if dtype == DType::F64 { write!(out, "{rounded:?}") } else { write!(out, "{:?}", rounded as f32) };
+    // MLIR wants a point in front of an exponent.
+    if let Some(e) = out[from..].find('e').filter(|_| !out[from..].contains('.')) {
+        out.insert_str(from + e, ".0");
+    }
+    true
+}
+
+/// The elements of a constant: nested lists of numbers if they are few, else their bytes.
+fn elements<T: Number>(data: &[T], shape: &[i64]) -> Result<String, Reason> {
+    let mut out = String::new();
+    // The bytes of booleans would have to be packed.
+    if data.len() <= READABLE || T::DTYPE == DType::Bool {
+        if data.is_empty() {
+            return Ok(out);
+        }
+        nested(data, shape, &mut out)?;
+        return Ok(out);
+    }
+    out.reserve(2 * std::mem::size_of_val(data) + 4);
+    out.push_str("\"0x");
+    // SAFETY: an `Element` is plain data without padding, so its bytes are initialised.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<u8>(), std::mem::size_of_val(data)) };
+    for byte in bytes {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+        out.push(DIGITS[usize::from(byte >> 4)] as char);
+        out.push(DIGITS[usize::from(byte & 15)] as char);
+    }
+    out.push('"');
+    Ok(out)
+}
+
+fn nested<T: Number>(data: &[T], shape: &[i64], out: &mut String) -> Result<(), Reason> {
+    let Some((&n, inner)) = shape.split_first() else { return literal(data[0].scalar(), T::DTYPE, out) };
+    let stride = data.len() / n as usize;
+    out.push('[');
+    for (i, part) in data.chunks(stride).enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        nested(part, inner, out)?;
+    }
+    out.push(']');
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! A builder for programs: arrays as values, operations as methods, StableHLO as the result.
+//!
+//! In the body of a family the arguments are values, and [`CompileCx::program`](crate::CompileCx::program) makes the
+//! program. On its own, a [`Graph`] does the same:
+//!
+//! ```
+//! use dispatch_runtime::graph::Graph;
+//! use dispatch_runtime::prelude::*;
+//!
+//! let graph = Graph::new();
+//! let x = graph.input("x", &Aval::new(DType::F32, [3]));
+//! let program = graph.program((&x * 2.0 + 1.0).exp())?;
+//!
+//! let client = Client::cpu()?;
+//! let executable = client.compile(&program)?;
+//! let x = client.array(&[-0.5f32, 0.0, 0.5], [3])?;
+//! assert_eq!(executable.execute(&[&x])?[0].to_vec::<f32>()?[0], 1.0);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Rules
+//!
+//! * A Rust number beside a value takes its dtype and has to fit it. Values of different dtypes do not mix: the error
+//!   names [`Value::convert`].
+//! * Shapes are broadcast as numpy does it, and the program says so.
+//! * A wrong operation poisons its result. The first error surfaces where the program is made, with the operands and the
+//!   line of the operation.
+//! * Equal operations made twice appear once in the program, in the block where they were made first.
+//! * The numbers are those of StableHLO: NaN, infinities, signed zeros, integers that wrap around.
+
+mod axes;
+mod constant;
+mod control;
+mod function;
+mod make;
+mod operand;
+mod ops;
+mod poison;
+mod print;
+mod region;
+mod scope;
+mod value;
+mod walk;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location;
+
+use smallvec::smallvec;
+
+pub use axes::{Axes, Keep, keep};
+pub use control::{Carry, fori, if_else, switch, while_loop};
+pub use function::Function;
+pub use operand::Operand;
+#[doc(hidden)]
+pub use operand::{Arg, Scalar};
+pub use value::Value;
+
+use crate::tree::ResultTree;
+use crate::{Array, Aval, Program, Result};
+use scope::Scope;
+use value::{Kind, Node};
+
+/// One program under construction: its inputs, and the values made from them.
+///
+/// Values need no graph until they are handed over, but those of two graphs do not mix, and none outlives its graph's
+/// use: an input belongs to one program.
+pub struct Graph {
+    scope: Scope,
+    name: Option<String>,
+    inputs: RefCell<Vec<Value>>,
+}
+
+impl Graph {
+    /// An empty graph.
+    #[allow(clippy::new_without_default)] // a graph is an identity, not a value with a usual form
+    pub fn new() -> Graph {
+        Graph { scope: Scope::new(), name: None, inputs: RefCell::default() }
+    }
+
+    /// Names the program: the name stands in its text, and in profiles.
+    pub fn named(mut self, name: impl Into<String>) -> Graph {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Adds an argument to the program; arguments come in the order in which they are added.
+    #[track_caller]
+    pub fn input(&self, name: impl AsRef<str>, aval: &Aval) -> Value {
+        let mut inputs = self.inputs.borrow_mut();
+        let input = Value {
+            node: std::rc::Rc::new(Node {
+                kind: Kind::Input,
+                operands: smallvec![],
+                results: smallvec![aval.clone()],
+                blocks: Vec::new(),
+                scope: Some(self.scope.id()),
+                region: region::RegionId::default(),
+                at: Location::caller(),
+                names: Default::default(),
+                mark: Default::default(),
+            }),
+            result: 0,
+        };
+        let input = input.named(name);
+        inputs.push(input.clone());
+        input
+    }
+
+    /// The arguments of the program, in order.
+    pub fn inputs(&self) -> Vec<Value> {
+        self.inputs.borrow().clone()
+    }
+
+    /// The program that computes these results: a value, a tuple or an array of them, or a struct that derives
+    /// [`OutputTree`](macro@crate::OutputTree).
+    ///
+    /// # Errors
+    ///
+    /// The first wrong operation that a result depends on; a value of another graph, or of a loop's closure outside of
+    /// the loop.
+    pub fn program<R: ResultTree<Value>>(&self, results: R) -> Result<Program<R::Arrays>> {
+        let mut values = Vec::new();
+        results.leaves(&mut values);
+        if let Some(wrong) = poison::first(&values) {
+            wrong.check()?;
+        }
+        let inputs = self.inputs.borrow();
+        let text = print::module(self.name.as_deref(), self.scope.id(), &inputs, &values)?;
+        let outputs: Vec<Aval> = values.iter().map(|value| value.aval().clone()).collect();
+        Ok(Program::stablehlo(text)?.with_outputs(outputs))
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({:?})", self.inputs.borrow())
+    }
+}
+
+impl ResultTree<Value> for Value {
+    type Arrays = Array;
+
+    fn leaves(self, leaves: &mut Vec<Value>) {
+        leaves.push(self);
+    }
+}
+
+impl ResultTree<Value> for &Value {
+    type Arrays = Array;
+
+    fn leaves(self, leaves: &mut Vec<Value>) {
+        leaves.push(self.clone());
+    }
+}

@@ -1,0 +1,282 @@
+//! The order of a program's operations, each once.
+//!
+//! An operation stands in the block whose closure made it, so that what was made outside a loop is computed once.
+//! Equal pure operations of a block, or of a block around it, are one.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+use super::super::function::Definition;
+use super::super::region::Block;
+use super::super::scope::ScopeId;
+use super::super::value::{Kind, Mark, Node, Op, Value};
+use super::super::walk;
+use crate::Error;
+use crate::error::Result;
+
+/// A program in order.
+pub(super) struct Module<'a> {
+    pub functions: Vec<Function<'a>>,
+    pub main: Body<'a>,
+    pub names: Names,
+}
+
+/// A function besides `@main`.
+pub(super) struct Function<'a> {
+    pub name: String,
+    pub body: Body<'a>,
+}
+
+/// The operations of a function or a block.
+pub(super) struct Body<'a> {
+    pub arguments: Vec<(u32, &'a crate::Aval)>,
+    pub steps: Vec<Step<'a>>,
+    pub results: Vec<(u32, &'a crate::Aval)>,
+}
+
+/// One operation: its results have the numbers from `id` on.
+pub(super) struct Step<'a> {
+    pub node: &'a Node,
+    pub op: &'a Op,
+    pub id: u32,
+    pub operands: SmallVec<[u32; 4]>,
+    pub blocks: Vec<Body<'a>>,
+    /// The called function.
+    pub function: Option<usize>,
+}
+
+/// The names of values by number; those without one are numbered.
+#[derive(Default)]
+pub(super) struct Names(Vec<Option<Box<str>>>);
+
+impl Names {
+    /// How many values there are.
+    pub fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    pub fn get(&self, id: u32) -> Option<&str> {
+        self.0[id as usize].as_deref()
+    }
+
+    /// Numbers for the results of a node.
+    fn add(&mut self, node: &Node) -> u32 {
+        let id = self.0.len() as u32;
+        self.0.resize(self.0.len() + node.results.len(), None);
+        self.adopt(id, node);
+        id
+    }
+
+    /// Takes the names of a node's results, where there are none yet.
+    fn adopt(&mut self, id: u32, node: &Node) {
+        for (result, name) in node.names.borrow().iter() {
+            self.0[(id + result) as usize].get_or_insert_with(|| name.clone());
+        }
+    }
+}
+
+struct Scheduler<'a> {
+    scope: ScopeId,
+    walk: u64,
+    names: Names,
+    functions: Vec<Function<'a>>,
+    definitions: Vec<&'a Definition>,
+    /// The pure operations that stand in this block or around it, by what they compute.
+    known: HashTable<Known<'a>>,
+    hasher: foldhash::fast::FixedState,
+    /// The nodes that have numbers, in the order in which they got them.
+    numbered: Vec<&'a Node>,
+}
+
+/// A pure operation that is computed already.
+struct Known<'a> {
+    hash: u64,
+    node: &'a Node,
+    op: &'a Op,
+    operands: SmallVec<[u32; 4]>,
+    id: u32,
+}
+
+pub(super) fn schedule<'a>(scope: ScopeId, inputs: &'a [Value], results: &'a [Value]) -> Result<Module<'a>> {
+    let mut scheduler = Scheduler {
+        scope,
+        walk: walk::next(),
+        names: Names::default(),
+        functions: Vec::new(),
+        definitions: Vec::new(),
+        known: HashTable::new(),
+        hasher: foldhash::fast::FixedState::default(),
+        numbered: Vec::new(),
+    };
+    let arguments = inputs.iter().map(|input| (scheduler.number(&input.node), input.aval())).collect();
+    let mut main = Body { arguments, steps: Vec::new(), results: Vec::new() };
+    scheduler.fill(&mut main, results)?;
+    Ok(Module { functions: scheduler.functions, main, names: scheduler.names })
+}
+
+impl<'a> Scheduler<'a> {
+    /// New numbers for the results of a node.
+    fn number(&mut self, node: &'a Node) -> u32 {
+        let id = self.names.add(node);
+        self.remember(node, id);
+        id
+    }
+
+    /// Remembers the number of a node's first result, until the block is left.
+    fn remember(&mut self, node: &'a Node, id: u32) {
+        node.mark.set(Mark { walk: self.walk, id });
+        self.numbered.push(node);
+    }
+
+    /// The number of a value that is computed already.
+    fn id(&self, value: &Value) -> u32 {
+        debug_assert_eq!(value.node.mark.get().walk, self.walk);
+        value.node.mark.get().id + value.result
+    }
+
+    /// Puts what the results need into a body, and the results.
+    fn fill(&mut self, body: &mut Body<'a>, results: &'a [Value]) -> Result<()> {
+        // Each node is met twice: its operands go on top of it first, then it is computed.
+        let mut stack: Vec<(&'a Node, bool)> =
+            results.iter().rev().map(|value| (&*value.node, false)).collect();
+        while let Some((node, ready)) = stack.pop() {
+            if node.mark.get().walk == self.walk {
+                continue;
+            }
+            if ready {
+                self.step(body, node)?;
+                continue;
+            }
+            let op = match &node.kind {
+                Kind::Op(_) => node,
+                Kind::Input => return Err(self.other_graph(node)),
+                Kind::Arguments => return Err(escaped(node)),
+                Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
+            };
+            stack.push((op, true));
+            let captures = node.blocks.iter().flat_map(|block| &block.captures);
+            let first = stack.len();
+            stack.extend(node.operands.iter().chain(captures).map(|value| (&*value.node, false)));
+            stack[first..].reverse();
+        }
+        body.results = results.iter().map(|value| (self.id(value), value.aval())).collect();
+        Ok(())
+    }
+
+    /// Appends an operation whose operands are computed, unless it is known already.
+    fn step(&mut self, body: &mut Body<'a>, node: &'a Node) -> Result<()> {
+        let Kind::Op(op) = &node.kind else { unreachable!("only operations are steps") };
+        let operands: SmallVec<[u32; 4]> = node.operands.iter().map(|value| self.id(value)).collect();
+        if op.pure {
+            let hash = self.hash(node, op, &operands);
+            let same = |known: &Known<'a>| {
+                known.hash == hash
+                    && known.op.text == op.text
+                    && known.operands == operands
+                    && known.node.results == node.results
+                    && known.op.types == op.types
+                    && same_function(known.op, op)
+            };
+            if let Some(known) = self.known.find(hash, same) {
+                self.names.adopt(known.id, node);
+                let id = known.id;
+                self.remember(node, id);
+                return Ok(());
+            }
+            let function = self.function(op)?;
+            let id = self.number(node);
+            let known = Known { hash, node, op, operands: operands.clone(), id };
+            self.known.insert_unique(hash, known, |known| known.hash);
+            body.steps.push(Step { node, op, id, operands, blocks: Vec::new(), function });
+            return Ok(());
+        }
+        let blocks = node.blocks.iter().map(|block| self.block(block)).collect::<Result<_>>()?;
+        let function = self.function(op)?;
+        let id = self.number(node);
+        body.steps.push(Step { node, op, id, operands, blocks, function });
+        Ok(())
+    }
+
+    fn hash(&self, node: &Node, op: &Op, operands: &[u32]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(op.text.as_bytes());
+        operands.hash(&mut hasher);
+        if let Some(result) = node.results.first() {
+            hasher.write_u8(result.dtype() as u8);
+            result.shape().hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Schedules a block. What is computed in it is unknown outside.
+    fn block(&mut self, block: &'a Block) -> Result<Body<'a>> {
+        let (before, numbered) = (self.names.len(), self.numbered.len());
+        let first = self.number(&block.arguments);
+        let arguments = (first..).zip(&block.arguments.results).collect();
+        let mut body = Body { arguments, steps: Vec::new(), results: Vec::new() };
+        self.fill(&mut body, &block.results)?;
+        self.known.retain(|known| known.id < before);
+        self.numbered.drain(numbered..).for_each(|node| node.mark.set(Mark::default()));
+        Ok(body)
+    }
+
+    /// The called function, scheduled at its first call.
+    fn function(&mut self, op: &'a Op) -> Result<Option<usize>> {
+        let Some(definition) = &op.function else { return Ok(None) };
+        if let Some(i) = self.definitions.iter().position(|known| known.same(definition)) {
+            return Ok(Some(i));
+        }
+        let known = std::mem::take(&mut self.known);
+        let body = self.block(definition.block())?;
+        self.known = known;
+        // A function that this one calls was put in front of it.
+        self.definitions.push(definition);
+        let name = self.unused(definition.name());
+        self.functions.push(Function { name, body });
+        Ok(Some(self.functions.len() - 1))
+    }
+
+    /// A name that no function has yet.
+    fn unused(&self, wanted: &str) -> String {
+        let wanted = super::text::identifier(wanted);
+        let taken =
+            |name: &str| name == "main" || self.functions.iter().any(|function| function.name == name);
+        if !taken(&wanted) {
+            return wanted;
+        }
+        let numbered = (1..).map(|i| format!("{wanted}_{i}"));
+        numbered.into_iter().find(|name| !taken(name)).expect("there is always another number")
+    }
+
+    #[cold]
+    fn other_graph(&self, node: &Node) -> Error {
+        let name = node.names.borrow().first().map(|(_, name)| name.to_string()).unwrap_or_default();
+        let reason = match node.scope {
+            Some(scope) if !scope.is_live() => {
+                "its graph has ended; a value cannot be kept for another program"
+            }
+            Some(scope) if scope != self.scope => "it is an input of another graph",
+            _ => "it is no input of this program",
+        };
+        Error::Graph { operation: format!("input({name})"), reason: reason.into(), at: node.at.to_string() }
+    }
+}
+
+fn same_function(a: &Op, b: &Op) -> bool {
+    match (&a.function, &b.function) {
+        (Some(a), Some(b)) => a.same(b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+#[cold]
+fn escaped(node: &Node) -> Error {
+    Error::Graph {
+        operation: "argument of a closure".into(),
+        reason: "it is used outside of the loop, branch or function that it belongs to".into(),
+        at: node.at.to_string(),
+    }
+}

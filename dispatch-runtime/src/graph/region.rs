@@ -1,0 +1,88 @@
+//! Blocks: the bodies of loops, branches and functions, made by closures.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use smallvec::smallvec;
+
+use super::make;
+use super::poison;
+use super::value::{Kind, Node, Value};
+use super::walk;
+use crate::Aval;
+
+/// Where a value is made: 0 is the program itself, every block has its own number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct RegionId(u32);
+
+thread_local! {
+    static NEXT: Cell<u32> = const { Cell::new(1) };
+    /// The blocks whose closures run at this moment, from the outside in.
+    static OPEN: RefCell<Vec<RegionId>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The body of a loop, a branch or a function.
+pub(super) struct Block {
+    /// The node whose results are the block's arguments.
+    pub arguments: Rc<Node>,
+    pub results: Vec<Value>,
+    /// The values from outside that it uses.
+    pub captures: Vec<Value>,
+}
+
+impl Block {
+    pub fn into_values(self) -> impl Iterator<Item = Value> {
+        self.results.into_iter().chain(self.captures)
+    }
+}
+
+/// The innermost block whose closure runs at this moment.
+pub(super) fn current() -> RegionId {
+    OPEN.with_borrow(|open| open.last().copied().unwrap_or_default())
+}
+
+/// Closes a block also if its closure panics.
+struct Open;
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        OPEN.with_borrow_mut(|open| open.pop());
+    }
+}
+
+/// Makes a block with arguments of these types, from a closure of the user.
+#[track_caller]
+pub(super) fn block(types: &[Aval], body: impl FnOnce(Vec<Value>) -> Vec<Value>) -> Block {
+    let region = RegionId(NEXT.replace(NEXT.get() + 1));
+    OPEN.with_borrow_mut(|open| open.push(region));
+    let open = Open;
+    let arguments =
+        make::node(Kind::Arguments, smallvec![], types.iter().cloned().collect(), Vec::new(), None);
+    let results = poison::in_user_code(|| body(make::values(arguments.clone())));
+    drop(open);
+    let captures = captures(&results);
+    Block { arguments, results, captures }
+}
+
+/// The values that a block uses and that were made in a block around it, or in none.
+fn captures(results: &[Value]) -> Vec<Value> {
+    let outside = |region: RegionId| region == RegionId(0) || OPEN.with_borrow(|open| open.contains(&region));
+    let walk = walk::next();
+    let mut captures = Vec::new();
+    let mut stack: Vec<&Value> = results.iter().collect();
+    while let Some(value) = stack.pop() {
+        let node = &value.node;
+        if !walk::visit(node, walk) {
+            continue;
+        }
+        if outside(node.region) {
+            captures.push(Value { node: node.clone(), result: 0 });
+            continue;
+        }
+        stack.extend(&node.operands);
+        stack.extend(node.blocks.iter().flat_map(|block| &block.captures));
+    }
+    // In the order in which the walk from the results met them last: the order of use.
+    captures.reverse();
+    captures
+}
