@@ -84,6 +84,8 @@ pub use warning::{WarningHandler, set_warning_handler};
 
 /// What a program that declares families needs: `use dispatch_runtime::prelude::*;`.
 pub mod prelude {
+    #[cfg(feature = "graph")]
+    pub use crate::graph::Value;
     pub use crate::{
         Array, Aval, ByBytes, Client, ClientOptions, CompileCx, DType, Device, DevicePolicy, Dynamic,
         Element, Error, EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Inspection,

@@ -33,7 +33,7 @@ pub trait OutputTree: Sized {
 /// `impl ResultTree<L>` as the results of a program. `()`, tuples, arrays, and structs that derive
 /// [`OutputTree`](macro@crate::OutputTree) then are structures of `L` too.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a structure of results of type `{L}`",
+    message = "`{Self}` cannot be the results of a program",
     label = "not a structure of `{L}`",
     note = "results are `{L}`, tuples and arrays of them, or a struct with `#[derive(OutputTree)]`"
 )]

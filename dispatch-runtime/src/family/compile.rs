@@ -102,7 +102,7 @@ impl Family {
     ) -> Result<Pin<'_, Compiled>> {
         self.cache.get_or_build(key, describe, || {
             let Request { device, context, leaves, results } = request();
-            let cx = CompileCx::new(self.client.device_at(device), context, leaves);
+            let cx = CompileCx::new(self.name, self.client.device_at(device), context, leaves);
             let program = body(&cx).map_err(|error| self.body_failed(error))?;
             self.compile_program(program, cx.device(), cx.leaves(), results)
         })

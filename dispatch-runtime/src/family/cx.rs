@@ -1,6 +1,8 @@
 //! What the body of a family sees: the compile context, and its arguments.
 
 use std::any::Any;
+#[cfg(feature = "graph")]
+use std::cell::OnceCell;
 
 use crate::Aval;
 use crate::client::{Client, Device};
@@ -9,18 +11,29 @@ use crate::client::{Client, Device};
 ///
 /// A body takes it as its first parameter, `cx: &CompileCx`, if it wants to know.
 pub struct CompileCx {
+    family: &'static str,
     device: Device,
     context: Option<Box<dyn Any>>,
     leaves: Vec<(String, Aval, bool)>,
+    #[cfg(feature = "graph")]
+    kept: OnceCell<Box<dyn Any>>,
 }
 
 impl CompileCx {
     pub(super) fn new(
+        family: &'static str,
         device: Device,
         context: Option<Box<dyn Any>>,
         leaves: Vec<(String, Aval, bool)>,
     ) -> CompileCx {
-        CompileCx { device, context, leaves }
+        CompileCx {
+            family,
+            device,
+            context,
+            leaves,
+            #[cfg(feature = "graph")]
+            kept: OnceCell::new(),
+        }
     }
 
     /// The client that compiles.
@@ -38,9 +51,21 @@ impl CompileCx {
         self.context.as_ref()?.downcast_ref()
     }
 
+    /// The name of the family's function.
+    pub fn family(&self) -> &'static str {
+        self.family
+    }
+
     /// Each array of the call: its path, what it is, and whether it is donated.
-    pub(super) fn leaves(&self) -> &[(String, Aval, bool)] {
+    pub(crate) fn leaves(&self) -> &[(String, Aval, bool)] {
         &self.leaves
+    }
+
+    /// What a builder of programs keeps from one question of the body to the next, made at the first.
+    #[cfg(feature = "graph")]
+    pub(crate) fn kept<T: 'static>(&self, make: impl FnOnce() -> T) -> &T {
+        let kept = self.kept.get_or_init(|| Box::new(make()));
+        kept.downcast_ref().expect("one builder makes a program")
     }
 }
 

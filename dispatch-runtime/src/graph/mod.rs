@@ -31,6 +31,7 @@
 mod axes;
 mod constant;
 mod control;
+mod family;
 mod function;
 mod make;
 mod operand;
