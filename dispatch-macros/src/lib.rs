@@ -5,8 +5,8 @@ use proc_macro::TokenStream;
 /// Declares a program family: one function whose program is compiled again for each combination of input dtypes,
 /// shapes and static values, and reused whenever that combination returns.
 ///
-/// The function is the family's *body*. It gets the abstract values of the arguments, runs only when a combination is
-/// new, and returns the program. The attribute makes a type with the function's name in UpperCamelCase:
+/// The function is the family's *body*. It gets the abstract values of the arguments, or graph values to compute with,
+/// runs only when a combination is new, and returns the program. The attribute makes a type with the function's name in UpperCamelCase:
 ///
 /// | method | does |
 /// |---|---|
@@ -51,7 +51,8 @@ use proc_macro::TokenStream;
 ///
 /// # Arguments
 ///
-/// A first parameter `cx: &CompileCx` is optional. Each further one is dynamic or static.
+/// A first parameter `cx: &CompileCx` is optional, unless the body sees graph values. Each further one is dynamic or
+/// static.
 ///
 /// **`#[dynamic(dtype = …, shape = …, donate)] name: Aval`** is an array. A call takes an `Array` or a reference to
 /// one, a host scalar, a slice, or `(&slice, shape)`.
@@ -89,10 +90,52 @@ use proc_macro::TokenStream;
 /// **Nested inputs** are `Vec<Aval>` and `[Aval; N]`, whose arrays all have the one description, and structs:
 /// `#[dynamic] p: P<Aval>` for a struct that derives `InputTree`; a call takes `&P<Array>`.
 ///
+/// # Graph values
+///
+/// With the runtime's feature `graph`, which is on unless said otherwise, an argument may be a `Value` instead of an
+/// `Aval`: the body computes with it, and `cx.program(…)` makes the program of the results. `Vec<Value>`, `[Value; N]`
+/// and `P<Value>` are nested inputs, and one body may take both kinds; what a call takes is the same for both.
+///
+/// ```
+/// use dispatch_runtime::prelude::*;
+///
+/// #[derive(InputTree)]
+/// struct Line<T> {
+///     #[dynamic(dtype = f32, shape = [])]
+///     slope: T,
+///     #[dynamic(dtype = f32, shape = [])]
+///     offset: T,
+/// }
+///
+/// #[derive(OutputTree)]
+/// struct Fit<T> {
+///     fitted: T,
+///     residuals: T,
+/// }
+///
+/// #[dispatch_family]
+/// fn fit_line(
+///     cx: &CompileCx,
+///     #[dynamic(dtype = f32, shape = [n])] x: Value,
+///     #[dynamic(like(x))] y: Value,
+///     #[dynamic] line: Line<Value>,
+/// ) -> Result<Program<Fit<Array>>> {
+///     let fitted = x * line.slope + line.offset;
+///     cx.program(Fit { residuals: y - &fitted, fitted })
+/// }
+///
+/// let client = Client::cpu()?;
+/// let line = Line { slope: client.array(&[2f32], [])?, offset: client.array(&[1f32], [])? };
+/// let fit = FitLine::new(&client).call(&[0.0, 1.0, 2.0], &[1.0, 3.5, 5.0], &line)?;
+/// assert_eq!(fit.fitted.to_vec::<f32>()?, [1.0, 3.0, 5.0]);
+/// assert_eq!(fit.residuals.to_vec::<f32>()?, [0.0, 0.5, 0.0]);
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// # Result
 ///
 /// `Result<Program>` is one array; `Result<Program<O>>` a structure: a tuple, an array of arrays, or a struct that
-/// derives `OutputTree`, written `O<Array>`. The error may be of any type that converts into
+/// derives `OutputTree`, written `O<Array>`, to which `cx.program(…)` is given `O<Value>`. The error may be of any type that converts into
 /// `Box<dyn std::error::Error + Send + Sync>`.
 ///
 /// # Options
@@ -114,7 +157,8 @@ pub fn dispatch_family(arguments: TokenStream, item: TokenStream) -> TokenStream
 /// Makes a struct with one type parameter an argument of families: a nested input.
 ///
 /// Each field says what it is by `#[dynamic(…)]`, in the language of [`macro@dispatch_family`]: `T`, `Vec<T>`,
-/// `[T; N]`, or another such struct `Q<T>` under a bare `#[dynamic]`. The names of sizes stay in the struct.
+/// `[T; N]`, or another such struct `Q<T>` under a bare `#[dynamic]`. The names of sizes stay in the struct. The body of a
+/// family sees `P<Aval>` or `P<Value>`.
 ///
 /// ```
 /// use dispatch_runtime::prelude::*;
@@ -162,7 +206,8 @@ pub fn input_tree(input: TokenStream) -> TokenStream {
 
 /// Makes a struct with one type parameter the structure of a family's results.
 ///
-/// Its fields are `T`, `[T; N]`, or another such struct `Q<T>`; the results of the program fill them in order.
+/// Its fields are `T`, `[T; N]`, or another such struct `Q<T>`; the results of the program fill them in order. A body with
+/// graph values fills the struct itself, and hands it to `cx.program(…)`.
 ///
 /// ```
 /// use dispatch_runtime::prelude::*;
