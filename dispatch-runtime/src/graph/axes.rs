@@ -28,6 +28,12 @@ pub trait Axes {
     fn keeps(&self) -> bool {
         false
     }
+
+    /// Whether it is `..`, for which some operations have a meaning of their own.
+    #[doc(hidden)]
+    fn all(&self) -> bool {
+        false
+    }
 }
 
 /// The axes of a reduction that keeps them, with size 1, so that its result broadcasts against its operand.
@@ -89,11 +95,19 @@ impl<A: Axes + ?Sized> Axes for &A {
     fn keeps(&self) -> bool {
         (**self).keeps()
     }
+
+    fn all(&self) -> bool {
+        (**self).all()
+    }
 }
 
 impl Axes for RangeFull {
     fn list(&self, rank: usize) -> Result<Vec<usize>, String> {
         Ok((0..rank).collect())
+    }
+
+    fn all(&self) -> bool {
+        true
     }
 }
 

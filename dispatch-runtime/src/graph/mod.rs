@@ -55,6 +55,9 @@ pub use function::Function;
 pub use operand::Operand;
 #[doc(hidden)]
 pub use operand::{Arg, Scalar};
+#[doc(hidden)]
+pub use ops::Part;
+pub use ops::{Combine, GatherOptions, ScatterOptions, Slice, Slices, Step, concatenate, stack, step};
 pub use value::Value;
 
 use crate::tree::ResultTree;

@@ -4,4 +4,19 @@ mod broadcast;
 mod compare;
 mod convert;
 mod elementwise;
+mod gather;
+mod index;
+mod join;
+mod matrix;
 mod operators;
+mod scatter;
+mod shape;
+mod slice;
+mod windows;
+
+pub use gather::GatherOptions;
+pub use join::{concatenate, stack};
+pub use scatter::{Combine, ScatterOptions};
+#[doc(hidden)]
+pub use slice::Part;
+pub use slice::{Slice, Slices, Step, step};
