@@ -1,6 +1,8 @@
 //! The operations: what each takes, what it gives, and how it is printed.
 
+mod attribute;
 mod broadcast;
+mod call;
 mod compare;
 mod convert;
 mod elementwise;
@@ -14,6 +16,8 @@ mod shape;
 mod slice;
 mod windows;
 
+pub use attribute::Attribute;
+pub use call::{CustomCall, Results, custom_call, raw};
 pub use gather::GatherOptions;
 pub use join::{concatenate, stack};
 pub use scatter::{Combine, ScatterOptions};
