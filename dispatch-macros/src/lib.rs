@@ -15,6 +15,7 @@ use proc_macro::TokenStream;
 /// | `call(…)` | runs the program for these arguments, compiling it if it has to |
 /// | `warm(…)` | compiles for these abstract values now |
 /// | `explain(…)` | whether a call would find its program, else which part of the key is new |
+/// | `inspect(…)` | what the program for these abstract values is and costs, outside of the cache |
 /// | `stats()`, `clear()` | counters; forgets every program |
 ///
 /// ```

@@ -18,7 +18,7 @@ pub use crate::signature::{
     item_path,
 };
 pub use crate::tree::{InputTree, OutputTree, Outputs, Place, ResultTree};
-pub use crate::{Array, Aval, Client, DType, Program, Result};
+pub use crate::{Array, Aval, Client, DType, Inspection, Program, Result};
 
 use std::fmt;
 

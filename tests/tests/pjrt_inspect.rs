@@ -3,6 +3,7 @@
 mod plugin;
 
 use dispatch_runtime::engine::pjrt::mark_donors;
+use dispatch_runtime::prelude::*;
 use dispatch_runtime::program::Source;
 use plugin::{add, client, compile, engine, pjrt};
 
@@ -168,4 +169,52 @@ fn inspecting_leaves_nothing_and_changes_nothing() {
     }
     let a = client.array(&[1f32; 4], [4]).unwrap();
     assert_eq!(executable.execute(&[&a, &a]).unwrap()[0].to_vec::<f32>().unwrap(), [2.0; 4]);
+}
+
+/// `a x b`, in the memory of `a` if that has the size of the result.
+#[dispatch_family]
+fn product(
+    #[dynamic(dtype = [f32, f64], shape = [m, k], donate)] a: Aval,
+    #[dynamic(dtype = dtype(a), shape = [k, n])] b: Aval,
+    #[static_arg] name: String,
+) -> Result<Program> {
+    let c = Aval::new(a.dtype(), [m, n]);
+    let _ = k;
+    Program::stablehlo(format!(
+        "func.func @main(%{name}: {a}, %b: {b}) -> {c} {{
+           %0 = stablehlo.dot_general %{name}, %b, contracting_dims = [1] x [0] : ({a}, {b}) -> {c}
+           return %0 : {c}
+         }}"
+    ))
+}
+
+#[test]
+fn a_family_is_inspected_for_any_shapes_with_its_stablehlo() {
+    let family = Product::new(&client());
+    let (a, b) = (Aval::new(DType::F32, [8, 16]), Aval::new(DType::F32, [16, 16]));
+    let inspection = family.inspect(&a, &b, "left".into()).unwrap();
+    assert_eq!(inspection.inputs, [a.clone(), b.clone()]);
+    assert_eq!(inspection.outputs, [Aval::new(DType::F32, [8, 16])]);
+    counts(inspection.flops, (2 * 8 * 16 * 16) as f64);
+    let memory = inspection.memory.unwrap();
+    assert_eq!(
+        (memory.arguments, memory.outputs, memory.alias),
+        (4 * (8 * 16 + 16 * 16), 4 * 8 * 16, 4 * 8 * 16)
+    );
+
+    let report = inspection.to_string();
+    let stablehlo = inspection.stablehlo.unwrap();
+    // The program that was compiled: with the mark of the argument that is given away.
+    assert!(stablehlo.contains("@main(%left: tensor<8x16xf32> {jax.buffer_donor = true}, %b"), "{stablehlo}");
+    let optimized = inspection.optimized_hlo.unwrap();
+    assert!(optimized.contains("input_output_alias={ {}: (0, {}, may-alias) }"), "{optimized}");
+    let (first, second) = report.split_once(&stablehlo).unwrap();
+    assert!(first.ends_with("\n-- StableHLO --\n\n"), "{report}");
+    assert_eq!(second, format!("\n\n-- optimized HLO --\n\n{optimized}"));
+
+    let other =
+        family.inspect(&Aval::new(DType::F64, [2, 3]), &Aval::new(DType::F64, [3, 5]), "x".into()).unwrap();
+    counts(other.flops, (2 * 2 * 3 * 5) as f64);
+    assert_eq!(other.memory.unwrap().arguments, 8 * (2 * 3 + 3 * 5));
+    assert_eq!((family.stats().compiles, family.stats().entries), (0, 0));
 }

@@ -11,7 +11,7 @@ use crate::engine;
 use crate::error::counted;
 use crate::key::Sink;
 use crate::program::{Program, Source};
-use crate::{Aval, Error, Result};
+use crate::{Aval, Error, Inspection, Result};
 
 /// Any error of the body of a family.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -101,11 +101,39 @@ impl Family {
         body: impl FnOnce(&CompileCx) -> Result<Program<O>, BodyError>,
     ) -> Result<Pin<'_, Compiled>> {
         self.cache.get_or_build(key, describe, || {
-            let Request { device, context, leaves, results } = request();
-            let cx = CompileCx::new(self.name, self.client.device_at(device), context, leaves);
-            let program = body(&cx).map_err(|error| self.body_failed(error))?;
-            self.compile_program(program, cx.device(), cx.leaves(), results)
+            let (compiled, _) = self.build(request(), body)?;
+            Ok(compiled)
         })
+    }
+
+    /// What the program of these arguments is and costs. It is made and compiled as for a call that misses, but
+    /// without the cache, which does not hear of it.
+    #[cold]
+    #[inline(never)]
+    pub fn inspect<O>(
+        &self,
+        request: Request,
+        body: impl FnOnce(&CompileCx) -> Result<Program<O>, BodyError>,
+    ) -> Result<Inspection> {
+        let (compiled, source) = self.build(request, body)?;
+        let device = self.client.device_at(compiled.device);
+        let mut inspection = crate::inspection::inspect(compiled.executable(), device)?;
+        if let Source::StableHlo(text) = source {
+            inspection.stablehlo = Some(text);
+        }
+        Ok(inspection)
+    }
+
+    /// Runs the body and compiles its program; the program as the engine got it comes with it.
+    fn build<O>(
+        &self,
+        request: Request,
+        body: impl FnOnce(&CompileCx) -> Result<Program<O>, BodyError>,
+    ) -> Result<(Compiled, Source)> {
+        let Request { device, context, leaves, results } = request;
+        let cx = CompileCx::new(self.name, self.client.device_at(device), context, leaves);
+        let program = body(&cx).map_err(|error| self.body_failed(error))?;
+        self.compile_program(program, cx.device(), cx.leaves(), results)
     }
 
     fn body_failed(&self, error: BodyError) -> Error {
@@ -124,7 +152,7 @@ impl Family {
         device: Device,
         leaves: &[(String, Aval, bool)],
         results: usize,
-    ) -> Result<Compiled> {
+    ) -> Result<(Compiled, Source)> {
         let Program { source, claimed, .. } = program;
         let donated: Vec<bool> = leaves.iter().map(|(_, _, donated)| *donated).collect();
         let source = self.mark_donors(source, &donated)?;
@@ -135,7 +163,8 @@ impl Family {
         if !matches!(source, Source::Host { .. }) {
             self.report_donations(&*executable, leaves);
         }
-        Ok(Compiled { outputs: executable.outputs().into(), device: device.index(), executable })
+        let outputs = executable.outputs().into();
+        Ok((Compiled { outputs, device: device.index(), executable }, source))
     }
 
     fn mark_donors(&self, source: Source, donated: &[bool]) -> Result<Source> {

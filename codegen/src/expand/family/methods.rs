@@ -13,6 +13,7 @@ use crate::syntax::{Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
 pub(super) fn methods(family: &Family) -> TokenStream {
     let type_name = &family.type_name;
     let (call, warm, explain) = (call_method(family), warm_method(family), explain_method(family));
+    let inspect = inspect_method(family);
     let miss = miss_method(family);
     code! {
         impl #type_name {
@@ -29,6 +30,7 @@ pub(super) fn methods(family: &Family) -> TokenStream {
             #call
             #warm
             #explain
+            #inspect
             #miss
 
             /// Hits, misses, compiles, evictions, and what is in the cache.
@@ -338,7 +340,8 @@ fn call_docs(family: &Family) -> TokenStream {
     }
 }
 
-fn warm_method(family: &Family) -> TokenStream {
+/// The parameters of `warm` and `inspect`, and the statements that borrow them.
+fn abstract_parameters(family: &Family) -> (TokenStream, TokenStream) {
     let parameters = family.params.iter().map(|param| match param {
         Param::Static(Static { name, ty, .. }) => quote!(#name: #ty),
         Param::Dynamic(Dynamic { name, kind, .. }) => match kind {
@@ -367,16 +370,37 @@ fn warm_method(family: &Family) -> TokenStream {
             None => TokenStream::new(),
         }
     });
+    (code! { #(#parameters),* }, code! { #(#borrows)* })
+}
+
+fn warm_method(family: &Family) -> TokenStream {
+    let (parameters, borrows) = abstract_parameters(family);
     let (bind, entry, context) = (bind(family, "Aval", &no_buffers(family)), entry(), context(family));
     code! {
         /// Compiles the program for these abstract values now, if it is not there, so that a later call finds it.
         #[allow(clippy::too_many_arguments)]
-        pub fn warm(&self, #(#parameters),*) -> __dispatch::Result<()> {
-            #(#borrows)*
+        pub fn warm(&self, #parameters) -> __dispatch::Result<()> {
+            #borrows
             #context
             let call = #bind?;
             #entry;
             ::core::result::Result::Ok(())
+        }
+    }
+}
+
+fn inspect_method(family: &Family) -> TokenStream {
+    let (parameters, borrows) = abstract_parameters(family);
+    let (bind, context) = (bind(family, "Aval", &no_buffers(family)), context(family));
+    code! {
+        /// What the program for these abstract values is and costs: the StableHLO, what the compiler makes of it,
+        /// operations, bytes and memory. Compiles it anew, outside of the cache and of `stats`.
+        #[allow(clippy::too_many_arguments)]
+        pub fn inspect(&self, #parameters) -> __dispatch::Result<__dispatch::Inspection> {
+            #borrows
+            #context
+            let call = #bind?;
+            self.0.inspect(call.request(), |cx| call.body(cx))
         }
     }
 }
