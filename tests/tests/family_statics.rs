@@ -40,7 +40,7 @@ fn nan_hits_itself_whatever_its_bits() {
 #[test]
 fn one_of_different_types_never_meets() {
     #[derive(Clone, StaticArg)]
-    enum Value {
+    enum Constant {
         Int(i64),
         Bool(bool),
         Float(f64),
@@ -48,12 +48,12 @@ fn one_of_different_types_never_meets() {
         Wide(u64),
         Nothing,
     }
-    use Value::*;
+    use Constant::*;
     let bits = 1f64.to_bits();
     let all =
         || [Int(1), Bool(true), Float(1.0), Text("1".into()), Wide(1), Wide(bits), Int(bits as i64), Nothing];
     #[dispatch_family]
-    fn mixed(#[static_arg] value: Value) -> Result<Program> {
+    fn mixed(#[static_arg] value: Constant) -> Result<Program> {
         let _ = value;
         zeros(&[], &[Aval::new(DType::F32, [])])
     }
