@@ -432,7 +432,7 @@ fn results_under_construction_have_the_structure_of_the_arrays_that_they_become(
     }
     let fit = || Fit { coef: Node(1), path: [Node(2), Node(3)], inner: Inner { residuals: Node(4) } };
     assert_eq!(leaves((), || None::<()>), []);
-    assert_eq!(leaves(&Node(7), || None::<Array>), [7]);
+    assert_eq!(leaves(Node(7), || None::<Array>), [7]);
     assert_eq!(leaves(fit(), || None::<Fit<Array>>), [1, 2, 3, 4]);
     let mixed = (Node(0), fit(), [(Node(5),), (Node(6),)], &Node(7));
     assert_eq!(leaves(mixed, || None::<(Array, Fit<Array>, [(Array,); 2], Array)>), [0, 1, 2, 3, 4, 5, 6, 7]);
