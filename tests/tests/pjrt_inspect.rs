@@ -213,7 +213,7 @@ fn a_family_is_inspected_for_any_shapes_with_its_stablehlo() {
     assert_eq!(second, format!("\n\n-- optimized HLO --\n\n{optimized}"));
 
     let other =
-        family.inspect(&Aval::new(DType::F64, [2, 3]), &Aval::new(DType::F64, [3, 5]), "x".into()).unwrap();
+        family.inspect(Aval::new(DType::F64, [2, 3]), Aval::new(DType::F64, [3, 5]), "x".into()).unwrap();
     counts(other.flops, (2 * 2 * 3 * 5) as f64);
     assert_eq!(other.memory.unwrap().arguments, 8 * (2 * 3 + 3 * 5));
     assert_eq!((family.stats().compiles, family.stats().entries), (0, 0));
