@@ -1,5 +1,7 @@
 //! Helpers of the tests.
 
+pub mod cases;
+
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;

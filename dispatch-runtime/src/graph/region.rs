@@ -6,10 +6,12 @@ use std::rc::Rc;
 use smallvec::smallvec;
 
 use super::make;
-use super::poison;
+use super::poison::{self, Reason};
 use super::value::{Kind, Node, Value};
 use super::walk;
 use crate::Aval;
+use crate::aval::short;
+use crate::error::counted;
 
 /// Where a value is made: 0 is the program itself, every block has its own number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +30,9 @@ pub(super) struct Block {
     pub results: Vec<Value>,
     /// The values from outside that it uses.
     pub captures: Vec<Value>,
+    /// Whether it computes with its arguments and with constants alone, as XLA has it for the body of a reduction or the
+    /// comparison of a sort.
+    pub closed: bool,
 }
 
 impl Block {
@@ -61,7 +66,39 @@ pub(super) fn block(types: &[Aval], body: impl FnOnce(Vec<Value>) -> Vec<Value>)
     let results = poison::in_user_code(|| body(make::values(arguments.clone())));
     drop(open);
     let captures = captures(&results);
-    Block { arguments, results, captures }
+    Block { arguments, results, captures, closed: false }
+}
+
+/// Makes a block that may use its arguments and constants alone: the body of a reduction, the comparison of a sort.
+#[track_caller]
+pub(super) fn closed_block(types: &[Aval], body: impl FnOnce(Vec<Value>) -> Vec<Value>) -> Block {
+    let mut block = block(types, body);
+    block.closed = true;
+    block
+}
+
+impl Block {
+    /// Whether a closure of the user is right as a closed block that gives these types.
+    pub fn check_closed(&self, types: &[Aval]) -> Result<(), Reason> {
+        if self.results.len() != types.len() {
+            let expected = counted(types.len(), "value");
+            return Err(format!("the closure gives {} instead of {expected}", self.results.len()));
+        }
+        if let Some((given, aval)) =
+            self.results.iter().zip(types).find(|(given, aval)| given.aval() != *aval)
+        {
+            let expected = short(aval.dtype(), aval.shape());
+            return Err(format!("the closure gives {given:?} instead of {expected}"));
+        }
+        let constant =
+            |node: &Node| matches!(&node.kind, Kind::Op(op) if op.text.starts_with("stablehlo.constant "));
+        match self.captures.iter().find(|value| !constant(&value.node)) {
+            Some(captured) => Err(format!(
+                "the closure uses {captured:?} from outside; it may use its arguments and constants alone"
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The values that a block uses and that were made in a block around it, or in none.

@@ -1,19 +1,23 @@
 //! The operations: what each takes, what it gives, and how it is printed.
 
+mod activation;
 mod attribute;
 mod broadcast;
 mod call;
 mod compare;
 mod convert;
+mod dot;
 mod elementwise;
 mod gather;
 mod index;
 mod join;
 mod matrix;
 mod operators;
+mod reduce;
 mod scatter;
 mod shape;
 mod slice;
+mod special;
 mod windows;
 
 pub use attribute::Attribute;

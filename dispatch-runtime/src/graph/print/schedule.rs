@@ -216,8 +216,14 @@ impl<'a> Scheduler<'a> {
         let first = self.number(&block.arguments);
         let arguments = (first..).zip(&block.arguments.results).collect();
         let mut body = Body { arguments, steps: Vec::new(), results: Vec::new() };
-        self.fill(&mut body, &block.results)?;
-        self.known.retain(|known| known.id < before);
+        if block.closed {
+            let known = std::mem::take(&mut self.known);
+            self.fill(&mut body, &block.results)?;
+            self.known = known;
+        } else {
+            self.fill(&mut body, &block.results)?;
+            self.known.retain(|known| known.id < before);
+        }
         self.numbered.drain(numbered..).for_each(|node| node.mark.set(Mark::default()));
         Ok(body)
     }
