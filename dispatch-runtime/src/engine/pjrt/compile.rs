@@ -80,8 +80,12 @@ pub(super) fn compile(
     let ours = &shared.compile_options[device];
     let loaded = match options {
         None => load(shared, code, ours)?,
-        // Serialized messages behind each other are one message in which later fields win, so ours go last.
-        Some(options) => load(shared, code, &[&*options.encoded, ours].concat())?,
+        // Serialized messages behind each other are one message in which later fields win, so our defaults go first and
+        // the device goes last.
+        Some(options) => {
+            let device = proto::compile_options(shared.devices[device].id);
+            load(shared, code, &[ours, &*options.encoded, &*device].concat())?
+        }
     };
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
     let about = describe::describe(&executable, source, options.is_some())?;

@@ -173,7 +173,10 @@ impl PjrtEngine {
             plugin,
             client,
             hot,
-            compile_options: devices.iter().map(|d| proto::compile_options(d.id)).collect(),
+            compile_options: devices
+                .iter()
+                .map(|d| [proto::default_options(&platform), proto::compile_options(d.id)].concat())
+                .collect(),
             devices,
             handles,
             execute_options: UnsafeCell::new(Roomy::new(plugin)),

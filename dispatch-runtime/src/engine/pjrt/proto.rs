@@ -1,6 +1,8 @@
 //! The few protocol buffer messages of XLA that the runtime writes or reads, by their field numbers. Everything else in
 //! a message is skipped.
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 
 use crate::{Aval, DType};
@@ -10,6 +12,16 @@ use crate::{Aval, DType};
 pub(super) struct CompileOptions {
     #[prost(message, optional, tag = "3")]
     pub executable_build_options: Option<BuildOptions>,
+    /// XLA's flags by name.
+    #[prost(btree_map = "string, message", tag = "7")]
+    pub env_option_overrides: BTreeMap<String, OptionOverride>,
+}
+
+/// `xla.OptionOverrideProto`: the value of a flag, as far as the runtime sets any.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct OptionOverride {
+    #[prost(bool, optional, tag = "2")]
+    pub bool_field: Option<bool>,
 }
 
 /// `xla.ExecutableBuildOptionsProto`.
@@ -56,7 +68,19 @@ pub(super) fn compile_options(device_id: i64) -> Vec<u8> {
         num_partitions: 1,
         device_assignment: Some(assignment),
     };
-    CompileOptions { executable_build_options: Some(build) }.encode_to_vec()
+    CompileOptions { executable_build_options: Some(build), ..CompileOptions::default() }.encode_to_vec()
+}
+
+/// What a program is compiled with on a platform unless the user says otherwise, encoded.
+///
+/// XLA on CPU by default takes a maximum or a minimum as `a < b ? b : a`, which loses NaN, in contrast to StableHLO.
+pub(super) fn default_options(platform: &str) -> Vec<u8> {
+    let mut options = CompileOptions::default();
+    if platform == "cpu" {
+        let off = OptionOverride { bool_field: Some(false) };
+        options.env_option_overrides.insert("xla_cpu_enable_fast_min_max".into(), off);
+    }
+    options.encode_to_vec()
 }
 
 /// The content of field 1, if a message starts with it and it is a message itself. What follows is not looked at.
