@@ -57,7 +57,7 @@ pub use operand::Operand;
 pub use operand::{Arg, Scalar};
 #[doc(hidden)]
 pub use ops::Part;
-pub use ops::{Attribute, CustomCall, Results, custom_call, raw};
+pub use ops::{Attribute, CustomCall, Key, Results, custom_call, raw};
 pub use ops::{Combine, GatherOptions, ScatterOptions, Slice, Slices, Step, concatenate, stack, step};
 pub use value::Value;
 

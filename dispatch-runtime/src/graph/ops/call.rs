@@ -224,7 +224,8 @@ pub struct CustomCall {
     config: Option<String>,
     annotations: Dictionary,
     side_effect: bool,
-    layouts: Option<(Vec<Vec<i64>>, Vec<Vec<i64>>)>,
+    /// Of the operands and of the results.
+    layouts: Option<[Vec<Vec<i64>>; 2]>,
     aliases: Vec<(usize, usize)>,
 }
 
@@ -268,7 +269,7 @@ impl CustomCall {
         operands: impl IntoIterator<Item = Vec<i64>>,
         results: impl IntoIterator<Item = Vec<i64>>,
     ) -> CustomCall {
-        self.layouts = Some((operands.into_iter().collect(), results.into_iter().collect()));
+        self.layouts = Some([operands.into_iter().collect(), results.into_iter().collect()]);
         self
     }
 
@@ -315,7 +316,7 @@ impl CustomCall {
         if self.side_effect {
             said.set("has_side_effect", true.into());
         }
-        if let Some((for_operands, for_results)) = &self.layouts {
+        if let Some([for_operands, for_results]) = &self.layouts {
             let operands: Vec<&Aval> = operands.iter().map(|value| value.aval()).collect();
             let results: Vec<&Aval> = results.iter().collect();
             said.set("operand_layouts", layouts("operand", for_operands, &operands)?);

@@ -27,6 +27,7 @@ impl Takes {
     pub const ORDERED: Takes = Takes(REAL | BOOL);
     pub const ANALYTIC: Takes = Takes(FLOAT | COMPLEX);
     pub const BOOLS: Takes = Takes(BOOL);
+    pub const INTS: Takes = Takes(INT);
     pub const BITS: Takes = Takes(BOOL | INT);
 
     /// An error that says which dtypes there could be, unless this is one of them.

@@ -13,6 +13,7 @@ mod index;
 mod join;
 mod matrix;
 mod operators;
+mod random;
 mod reduce;
 mod scatter;
 mod shape;
@@ -24,6 +25,7 @@ pub use attribute::Attribute;
 pub use call::{CustomCall, Results, custom_call, raw};
 pub use gather::GatherOptions;
 pub use join::{concatenate, stack};
+pub use random::Key;
 pub use scatter::{Combine, ScatterOptions};
 #[doc(hidden)]
 pub use slice::Part;
