@@ -193,3 +193,50 @@ fn special_functions_are_those_of_the_tables() {
     }
     cases.run();
 }
+
+#[test]
+fn cumulative_reductions_take_in_every_element_up_to_each_one() {
+    let mut cases = Cases::new();
+    for &dtype in DType::ALL {
+        let x = cases.input(dtype, &[1.0, 0.0, 2.0, 3.0, 1.0, 2.0], &[2, 3]);
+        if dtype == DType::Bool {
+            cases.check("cummax", &x.cummax(1), dtype, &[2, 3], &[1.0; 6]);
+            cases.check("cummin", &x.cummin(1), dtype, &[2, 3], &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+            continue;
+        }
+        let numbers = |list: &[f64]| match dtype.is_complex() {
+            true => list.iter().flat_map(|&x| [x, 0.0]).collect::<Vec<f64>>(),
+            false => list.to_vec(),
+        };
+        cases.check("cumsum", &x.cumsum(1), dtype, &[2, 3], &numbers(&[1.0, 1.0, 3.0, 3.0, 4.0, 6.0]));
+        cases.check("cumsum", &x.cumsum(0), dtype, &[2, 3], &numbers(&[1.0, 0.0, 2.0, 4.0, 1.0, 4.0]));
+        cases.check("cumprod", &x.cumprod(-1), dtype, &[2, 3], &numbers(&[1.0, 0.0, 0.0, 3.0, 3.0, 6.0]));
+        let none = x.slice_axis(0, 0, 0);
+        cases.check("cumsum of nothing", &none.cumsum(0), dtype, &[0, 3], &[]);
+        cases.check("no cumsums", &none.cumsum(1), dtype, &[0, 3], &[]);
+        if !dtype.is_complex() {
+            cases.check("cummax", &x.cummax(1), dtype, &[2, 3], &[1.0, 1.0, 2.0, 3.0, 3.0, 3.0]);
+            cases.check("cummin", &x.cummin(1), dtype, &[2, 3], &[1.0, 0.0, 0.0, 3.0, 1.0, 1.0]);
+        }
+        if dtype.is_float() {
+            let edges = cases.input(dtype, &[-INF, 2e4, 2e4, INF, NAN, 0.0], &[6]);
+            let sums = [-INF, 2e4, 2e4 + 2f64.ln(), INF, NAN, NAN];
+            cases.check("cumlogsumexp", &edges.cumlogsumexp(0), dtype, &[6], &sums);
+            cases.check("cummax", &edges.cummax(0), dtype, &[6], &[-INF, 2e4, 2e4, INF, NAN, NAN]);
+        }
+    }
+    // Long enough for a tree of windows.
+    let long: Vec<f64> = (0..1000).map(f64::from).collect();
+    let sums: Vec<f64> = (0..1000).map(|i| f64::from(i * (i + 1) / 2)).collect();
+    let x = cases.input(DType::I32, &long, &[1000]);
+    cases.check("cumsum", &x.cumsum(0), DType::I32, &[1000], &sums);
+    let x = cases.input(DType::F64, &long, &[1000, 1]);
+    cases.check(
+        "cumsum",
+        &x.broadcast_to([1000, 2]).cumsum(0).sum(1),
+        DType::F64,
+        &[1000],
+        &sums.iter().map(|x| 2.0 * x).collect::<Vec<_>>(),
+    );
+    cases.run();
+}

@@ -59,6 +59,7 @@ pub use operand::{Arg, Scalar};
 pub use ops::Part;
 pub use ops::{Attribute, CustomCall, Key, Results, custom_call, raw};
 pub use ops::{Combine, GatherOptions, ScatterOptions, Slice, Slices, Step, concatenate, stack, step};
+pub use ops::{Transpose, TriangularOptions, einsum};
 pub use value::Value;
 
 use crate::tree::ResultTree;

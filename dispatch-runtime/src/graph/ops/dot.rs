@@ -129,11 +129,7 @@ impl Value {
         build("outer", &[Arg::Value(self), Arg::Value(other)], || {
             same_dtype(self, other)?;
             Takes::NUMBERS.check(self.dtype())?;
-            let flat = |value: &Value| {
-                let n: i64 = value.shape().iter().product();
-                reshaped(value, &[n])
-            };
-            general(&flat(self)?, &flat(other)?, Pairs::default(), Pairs::default())
+            general(&self.flatten(), &other.flatten(), Pairs::default(), Pairs::default())
         })
     }
 }
@@ -207,7 +203,7 @@ pub(super) fn contract(
     }
     labels.extend(free);
     labels.extend(b_labels.iter().filter(|label| !a_labels.contains(label)));
-    arranged(&general(&a, &b, batch, inner)?, &labels, out)
+    Ok(arranged(&general(&a, &b, batch, inner)?, &labels, out))
 }
 
 /// An operand without the axes of size 1 that are broadcast against the other operand.
@@ -223,7 +219,7 @@ fn without_ones(
     };
     let stay: Vec<usize> = (0..labels.len()).filter(stays).collect();
     let shape: Vec<i64> = stay.iter().map(|&i| value.shape()[i]).collect();
-    Ok((reshaped(value, &shape)?, stay.iter().map(|&i| labels[i]).collect()))
+    Ok((value.reshape_to(&shape)?, stay.iter().map(|&i| labels[i]).collect()))
 }
 
 /// An operand summed along the axes whose labels are not used further.
@@ -242,22 +238,8 @@ pub(super) fn summed(
 }
 
 /// An operand with its axes in another order.
-pub(super) fn arranged(value: &Value, labels: &[Label], order: &[Label]) -> Result<Value, Reason> {
-    if labels == order {
-        return Ok(value.clone());
-    }
+pub(super) fn arranged(value: &Value, labels: &[Label], order: &[Label]) -> Value {
     let place =
         |label: &Label| labels.iter().position(|other| other == label).expect("a result's label is there");
-    let order: Vec<usize> = order.iter().map(place).collect();
-    let shape: Vec<i64> = order.iter().map(|&axis| value.shape()[axis]).collect();
-    let text = format!("stablehlo.transpose $0, dims = {}", axes::list(&order));
-    Ok(op(text, Types::Function, [value], aval(value.dtype(), &shape)?))
-}
-
-/// The elements in another shape with as many.
-pub(super) fn reshaped(value: &Value, shape: &[i64]) -> Result<Value, Reason> {
-    if value.shape() == shape {
-        return Ok(value.clone());
-    }
-    Ok(op("stablehlo.reshape $0", Types::Function, [value], aval(value.dtype(), shape)?))
+    value.in_order(&order.iter().map(place).collect::<Vec<_>>())
 }

@@ -112,11 +112,7 @@ impl Along {
 
     /// Repeats a result to the shape before the reduction.
     pub fn spread(&self, result: &Value) -> Result<Value, Reason> {
-        if self.axes.is_empty() {
-            return Ok(result.clone());
-        }
-        let text = format!("stablehlo.broadcast_in_dim $0, dims = {}", axes::list(&self.others()));
-        Ok(op(text, Types::Function, [result], aval(result.dtype(), &self.shape)?))
+        result.spread(&self.others(), &self.shape)
     }
 
     /// A result with the axes that are to be kept.
@@ -126,8 +122,7 @@ impl Along {
         }
         let size = |(axis, &n): (usize, &i64)| if self.axes.contains(&axis) { 1 } else { n };
         let shape: Vec<i64> = self.shape.iter().enumerate().map(size).collect();
-        let result_aval = aval(result.dtype(), &shape)?;
-        Ok(op("stablehlo.reshape $0", Types::Function, [&result], result_aval))
+        result.reshape_to(&shape)
     }
 }
 

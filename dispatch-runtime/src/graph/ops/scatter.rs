@@ -4,7 +4,7 @@ use super::super::axes;
 use super::super::make::{Extra, op_many};
 use super::super::operand::{Arg, Operand};
 use super::super::poison::{Reason, attempt, build};
-use super::super::region::{Block, block};
+use super::super::region::{Block, closed_block};
 use super::super::value::Value;
 use super::elementwise::{Takes, same_dtype};
 use super::gather::along;
@@ -177,7 +177,7 @@ impl Value {
     #[track_caller]
     fn combination(&self, combine: impl FnOnce(&Value, &Value) -> Value) -> Block {
         let scalar = Aval::new(self.dtype(), []);
-        block(&[scalar.clone(), scalar], |args| vec![combine(&args[0], &args[1])])
+        closed_block(&[scalar.clone(), scalar], |args| vec![combine(&args[0], &args[1])])
     }
 
     #[track_caller]

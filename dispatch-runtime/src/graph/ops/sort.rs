@@ -1,0 +1,157 @@
+//! Sorting.
+
+use super::super::axes;
+use super::super::make::{Extra, op_many, places};
+use super::super::operand::Arg;
+use super::super::poison::{Reason, build, build_many};
+use super::super::region::closed_block;
+use super::super::value::Value;
+use super::elementwise::Takes;
+use crate::aval::shape_text;
+use crate::{Aval, DType};
+
+impl Value {
+    /// The elements along an axis in rising order. NaN is behind infinity, and -0 equals 0.
+    ///
+    /// # Errors
+    ///
+    /// Complex numbers, which have no order; an axis that is not there.
+    #[track_caller]
+    pub fn sort(&self, axis: i64) -> Value {
+        build("sort", &[Arg::Value(self)], || only(sorted(self, &[], axis, Order::Rising)))
+    }
+
+    /// The elements along an axis in falling order. NaN comes first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Value::sort`].
+    #[track_caller]
+    pub fn sort_descending(&self, axis: i64) -> Value {
+        build("sort_descending", &[Arg::Value(self)], || only(sorted(self, &[], axis, Order::Falling)))
+    }
+
+    /// The places of the elements along an axis in rising order, as `i32`: what [`Value::take_along`] takes to sort. Equal
+    /// elements stay in order, NaN is behind infinity, and -0 equals 0.
+    ///
+    /// ```
+    /// use dispatch_runtime::graph::Graph;
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// let graph = Graph::new();
+    /// let x = graph.input("x", &Aval::new(DType::F32, [3]));
+    /// let client = Client::cpu()?;
+    /// let executable = client.compile(graph.program(x.argsort(0))?)?;
+    /// let x = client.array(&[3f32, 1.0, 2.0], [3])?;
+    /// assert_eq!(executable.execute(&[&x])?[0].to_vec::<i32>()?, [1, 2, 0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Value::sort`]; an axis with more elements than an `i32` counts.
+    #[track_caller]
+    pub fn argsort(&self, axis: i64) -> Value {
+        build("argsort", &[Arg::Value(self)], || {
+            only(sorted(self, &[&places_along(self, axis)?], axis, Order::Rising))
+        })
+    }
+
+    /// The places of the elements along an axis in falling order, as `i32`. Equal elements stay in order, NaN comes first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Value::argsort`].
+    #[track_caller]
+    pub fn argsort_descending(&self, axis: i64) -> Value {
+        build("argsort_descending", &[Arg::Value(self)], || {
+            only(sorted(self, &[&places_along(self, axis)?], axis, Order::Falling))
+        })
+    }
+
+    /// The elements along an axis, of any dtype, in the rising order of their `keys`. Those with equal keys stay in order;
+    /// NaN is behind infinity.
+    ///
+    /// # Errors
+    ///
+    /// Keys of another shape, or complex ones; an axis that is not there.
+    #[track_caller]
+    pub fn sort_by_key(&self, keys: &Value, axis: i64) -> Value {
+        build("sort_by_key", &[Arg::Value(self), Arg::Value(keys)], || {
+            if keys.shape() != self.shape() {
+                let (shape, keys) = (shape_text(self.shape()), shape_text(keys.shape()));
+                return Err(format!("there is a key for each element, so the shape is {shape}, not {keys}"));
+            }
+            only(sorted(keys, &[self], axis, Order::Rising))
+        })
+    }
+
+    /// The `k` greatest elements along the last axis in falling order, and their places as `i32`. NaN counts as greatest;
+    /// of equal elements the first ones are taken, in order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Value::argsort`]; a `k` that is negative or beyond the size of the axis.
+    #[track_caller]
+    pub fn top_k(&self, k: i64) -> (Value, Value) {
+        let [values, places] = build_many("top_k", &[Arg::Value(self)], || {
+            let places = places_along(self, -1)?;
+            let n = self.shape()[self.rank() - 1];
+            if !(0..=n).contains(&k) {
+                return Err(format!("there are {n} elements along the last axis, not {k}"));
+            }
+            let both = sorted(self, &[&places], -1, Order::Falling)?;
+            Ok([both[0].slice_axis(-1, 0, k), both[1].slice_axis(-1, 0, k)])
+        });
+        (values, places)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Order {
+    Rising,
+    Falling,
+}
+
+/// The last one of the sorted arrays.
+fn only(sorted: Result<Vec<Value>, Reason>) -> Result<Value, Reason> {
+    Ok(sorted?.pop().expect("the keys at least are sorted"))
+}
+
+/// The keys and what goes with them, in the order of the keys along an axis.
+fn sorted(keys: &Value, more: &[&Value], axis: i64, order: Order) -> Result<Vec<Value>, Reason> {
+    Takes::ORDERED.check(keys.dtype())?;
+    let axis = axes::axis(axis, keys.rank())?;
+    let values: Vec<Value> = std::iter::once(keys).chain(more.iter().copied()).cloned().collect();
+    if keys.aval().len() == 0 {
+        return Ok(values);
+    }
+    let scalars =
+        values.iter().flat_map(|value| [Aval::new(value.dtype(), []), Aval::new(value.dtype(), [])]);
+    let comparison = closed_block(&scalars.collect::<Vec<_>>(), |values| match order {
+        Order::Rising => vec![comes_first(&values[0], &values[1])],
+        Order::Falling => vec![comes_first(&values[1], &values[0])],
+    });
+    let text = format!(
+        "\"stablehlo.sort\"({}) <{{dimension = {axis} : i64, is_stable = true}}> ($r0)",
+        places(values.len())
+    );
+    let results: Vec<Aval> = values.iter().map(|value| value.aval().clone()).collect();
+    op_many(text, &values, results, Extra { blocks: vec![comparison], ..Extra::default() })
+}
+
+/// Whether a number comes before another one where NaN is the last.
+fn comes_first(a: &Value, b: &Value) -> Value {
+    let less = a.lt(b);
+    if a.dtype().is_float() { less.or(b.is_nan().and(a.is_nan().not())) } else { less }
+}
+
+/// The place of each element along an axis.
+fn places_along(value: &Value, axis: i64) -> Result<Value, Reason> {
+    let axis = axes::axis(axis, value.rank())?;
+    let n = value.shape()[axis];
+    if n > i64::from(i32::MAX) {
+        return Err(format!("axis {axis} has {n} elements, too many for an i32"));
+    }
+    Ok(Value::iota(DType::I32, value.shape(), axis as i64))
+}
