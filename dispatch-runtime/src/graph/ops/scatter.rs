@@ -212,6 +212,17 @@ impl Value {
         if updates.aval().len() == 0 || self.aval().len() == 0 {
             return Ok(self.clone());
         }
+        // XLA puts one number into a scalar, but not several.
+        if self.rank() == 0 && updates.rank() > 0 {
+            let options = ScatterOptions {
+                inserted_window_dims: vec![0],
+                scatter_dims_to_operand_dims: vec![0],
+                index_vector_dim: updates.rank() as i64,
+                ..options.clone()
+            };
+            let zeros = Value::zeros(DType::I32, updates.shape());
+            return self.reshape_to(&[1])?.scatter_block(&zeros, updates, &options, body)?.reshape_to(&[]);
+        }
         let operands = [self.clone(), indices.clone(), updates.clone()];
         let extra = Extra { blocks: vec![body], ..Extra::default() };
         let mut results = op_many(options.text(), &operands, [self.aval().clone()], extra)?;
