@@ -51,7 +51,7 @@ type Case = (&'static str, Value, &'static [i64], Vec<From>);
 /// Everything that moves elements, of a 2 by 3 array and of `[7, -9, 1]`.
 fn moved(x: &Value, i: &Value) -> Vec<Case> {
     let zero = Value::zeros(x.dtype(), []);
-    let [first, last] = [0, 1].map(|at| i.slice([at]));
+    let [first, last] = [0, 1].map(|at| i.slice(at));
     let windows = GatherOptions {
         offset_dims: vec![1],
         collapsed_slice_dims: vec![0],
@@ -77,7 +77,7 @@ fn moved(x: &Value, i: &Value) -> Vec<Case> {
         ("transpose", x.expand_dims(-1).transpose([-1, 1, 0]), &[1, 3, 2], vec![0, 3, 1, 4, 2, 5]),
         ("swap_axes", x.expand_dims(1).swap_axes(0, -1), &[3, 1, 2], vec![0, 3, 1, 4, 2, 5]),
         ("move_axis", x.expand_dims(0).move_axis(0, -1), &[2, 3, 1], vec![0, 1, 2, 3, 4, 5]),
-        ("squeeze", x.slice([0..1]).squeeze(..), &[3], vec![0, 1, 2]),
+        ("squeeze", x.slice(0..1).squeeze(..), &[3], vec![0, 1, 2]),
         ("slice", x.slice((.., 1..)), &[2, 2], vec![1, 2, 4, 5]),
         ("slice at", x.slice((-1, step(.., 2))), &[2], vec![3, 5]),
         ("slice nothing", x.slice((.., 3..)), &[2, 0], vec![]),
@@ -130,13 +130,13 @@ fn moved(x: &Value, i: &Value) -> Vec<Case> {
         ("take", x.take(i, 1), &[2, 3], vec![2, 0, 1, 5, 3, 4]),
         ("take in front", x.take(&i.expand_dims(1), 0), &[3, 1, 3], vec![3, 4, 5, 0, 1, 2, 3, 4, 5]),
         ("take one", x.take(&first, -1), &[2], vec![2, 5]),
-        ("take none", x.take(&i.slice([..0]), 0), &[0, 3], vec![]),
+        ("take none", x.take(&i.slice(..0), 0), &[0, 3], vec![]),
         ("take_along", x.take_along(&i.expand_dims(0), 1), &[2, 3], vec![2, 0, 1, 5, 3, 4]),
         ("take_along rows", x.take_along(&i.expand_dims(0), 0), &[1, 3], vec![3, 1, 5]),
         ("gather", x.gather(&places, &windows), &[3, 2], vec![4, 5, 0, 1, 4, 5]),
-        ("put", x.put(i, &row.slice([..1]), 1, Combine::Set), &[2, 3], vec![0, 0, 2, 3, 0, 5]),
+        ("put", x.put(i, row.slice(..1), 1, Combine::Set), &[2, 3], vec![0, 0, 2, 3, 0, 5]),
         ("put one", x.put(&Value::scalar(0), &row, 0, Combine::Set), &[2, 3], vec![0, 1, 2, 3, 4, 5]),
-        ("put none", x.put(&i.slice([..0]), &zero, 0, Combine::Set), &[2, 3], vec![0, 1, 2, 3, 4, 5]),
+        ("put none", x.put(&i.slice(..0), &zero, 0, Combine::Set), &[2, 3], vec![0, 1, 2, 3, 4, 5]),
         (
             "put_along",
             x.put_along(&i.expand_dims(0), &zero, 0, Combine::Set),
@@ -156,7 +156,9 @@ fn check_moved<T: Element>(elements: [T; 6]) {
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(T::DTYPE, [2, 3]));
     let i = graph.input("i", &Aval::new(DType::I32, [3]));
-    let cases = moved(&x, &i);
+    let mut cases = moved(&x, &i);
+    // Variants, whose names are two words, are compiled for one dtype: that takes its time.
+    cases.retain(|(name, ..)| T::DTYPE == DType::I32 || !name.contains(' '));
     let values = cases.iter().map(|(_, value, ..)| value.clone()).collect();
     let x = HostArray::new(elements, [2, 3]).unwrap();
     let results = run::<T>(&graph, values, &[x.clone(), ints(&[7, -9, 1], &[3])]);
@@ -276,10 +278,9 @@ fn check_indices<T: Element>(indices: &[T], places: &[i128]) {
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(DType::I32, [300]));
     let i = graph.input("i", &Aval::new(T::DTYPE, [n]));
-    let by_dynamic_slice: Vec<Value> = (0..n).map(|at| x.dynamic_slice(&[i.slice([at])], [2])).collect();
-    let by_update: Vec<Value> = (0..n)
-        .map(|at| x.dynamic_update_slice(&Value::full(DType::I32, [2], -1), &[i.slice([at])]))
-        .collect();
+    let by_dynamic_slice: Vec<Value> = (0..n).map(|at| x.dynamic_slice(&[i.slice(at)], [2])).collect();
+    let by_update: Vec<Value> =
+        (0..n).map(|at| x.dynamic_update_slice(&Value::full(DType::I32, [2], -1), &[i.slice(at)])).collect();
     let values = vec![
         x.take(&i, 0),
         x.take_along(&i, 0),
@@ -344,10 +345,18 @@ fn what_is_put_in_one_place_is_combined() {
         ..ScatterOptions::default()
     };
     let two = Value::scalar(2f32);
-    // The closure's 2 is computed outside of it too, where it does not see it.
+    // Constants of a closure are computed in it, also if the program has them outside.
     let with = x.scatter_with(&i, &u, &along, |old, new| old * 2.0 + new);
-    let values =
-        vec![put(Combine::Add), put(Combine::Mul), put(Combine::Min), put(Combine::Max), with, &x * &two];
+    let with_outer = x.scatter_with(&i, &u, &along, |old, new| old * &two + new);
+    let values = vec![
+        put(Combine::Add),
+        put(Combine::Mul),
+        put(Combine::Min),
+        put(Combine::Max),
+        with,
+        with_outer,
+        &x * &two,
+    ];
     let args = [
         HostArray::new([10f32, 20.0, 30.0], [3]).unwrap(),
         HostArray::new([1f32, f32::NAN, -2.0, 5.0], [4]).unwrap(),
@@ -358,6 +367,7 @@ fn what_is_put_in_one_place_is_combined() {
         [f32::NAN, 20.0, -60.0],
         [f32::NAN, 20.0, -2.0],
         [f32::NAN, 20.0, 30.0],
+        [f32::NAN, 20.0, (30.0 * 2.0 + 1.0) * 2.0 - 2.0],
         [f32::NAN, 20.0, (30.0 * 2.0 + 1.0) * 2.0 - 2.0],
         [20.0, 40.0, 60.0],
     ];
@@ -375,7 +385,7 @@ fn what_is_put_in_one_place_is_combined() {
         let dtypes: Vec<DType> = DType::ALL.iter().copied().filter(|&dtype| is_taken(dtype)).collect();
         let put = |&dtype: &DType| {
             let one = Value::ones(dtype, [2]);
-            one.put(&Value::scalar(1), &one.slice([0]), 0, combine).convert(DType::C128)
+            one.put(&Value::scalar(1), one.slice(0), 0, combine).convert(DType::C128)
         };
         let results = run::<Complex<f64>>(&graph, dtypes.iter().map(put).collect(), &[]);
         let expected = [1.0, if combine == Combine::Add { 2.0 } else { 1.0 }].map(|x| Complex::new(x, 0.0));

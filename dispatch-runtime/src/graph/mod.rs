@@ -40,6 +40,8 @@ mod poison;
 mod print;
 mod region;
 mod scope;
+#[cfg(test)]
+mod testing;
 mod value;
 mod walk;
 

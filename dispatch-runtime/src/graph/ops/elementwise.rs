@@ -227,7 +227,10 @@ impl std::fmt::Display for Variant {
 
 impl std::fmt::Debug for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.name().to_uppercase())
+        match self.0 {
+            DType::Bool => f.write_str("Bool"),
+            dtype => f.write_str(&dtype.name().to_uppercase()),
+        }
     }
 }
 

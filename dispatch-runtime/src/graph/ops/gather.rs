@@ -214,3 +214,44 @@ pub(super) fn along(array: &Value, indices: &Value, axis: usize) -> Result<(Valu
     shape[axis] = indices.shape()[axis];
     Ok((array, indices.broadcast_to_shape(&shape)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Graph;
+    use super::super::super::testing::{assert_wrong, input, printed};
+    use crate::DType;
+
+    #[test]
+    fn wrong_indices_are_errors() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[2, 0]);
+        let i = input(&graph, "i", DType::I32, &[3]);
+        let j = input(&graph, "j", DType::I32, &[3, 1]);
+        assert_wrong([
+            (x.take(&x, 0), "take(x: f32[2,0], x: f32[2,0]): indices are integers, not f32"),
+            (x.take(&i, 2), "take(x: f32[2,0], i: i32[3]): there is no axis 2 among 2 dimensions"),
+            (
+                x.take(&i, 1),
+                "take(x: f32[2,0], i: i32[3]): nothing can be taken from axis 1, which has size 0",
+            ),
+            (
+                x.take_along(&i, 0),
+                "take_along(x: f32[2,0], i: i32[3]): indices of the shape [3] have another rank than [2,0]",
+            ),
+            (x.take_along(&j, 1), "take_along(x: f32[2,0], j: i32[3,1]): [2,1] and [3,1] do not broadcast"),
+        ]);
+    }
+
+    #[test]
+    fn take_is_a_gather_without_detours() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[3, 4, 5]);
+        let i = input(&graph, "i", DType::I32, &[2, 6]);
+        assert_eq!(
+            printed(&graph, &x.take(&i, 1)),
+            "%0 = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 3], \
+             collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, indices_are_sorted = false, \
+             slice_sizes = array<i64: 3, 1, 5>}> : (tensor<3x4x5xf32>, tensor<2x6xi32>) -> tensor<3x2x6x5xf32>"
+        );
+    }
+}

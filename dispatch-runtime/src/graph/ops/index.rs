@@ -101,10 +101,14 @@ pub(super) fn counter(n: i64) -> DType {
 /// axis, which they cannot say.
 #[track_caller]
 pub(super) fn indices(indices: &Value) -> Result<Value, Reason> {
-    match indices.dtype() {
-        DType::I32 | DType::I64 | DType::U64 => Ok(indices.clone()),
-        DType::U32 => Ok(indices.convert(DType::I64)),
-        dtype if dtype.is_int() => Ok(indices.convert(DType::I32)),
+    Ok(indices.convert(index_dtype(indices.dtype())?))
+}
+
+fn index_dtype(dtype: DType) -> Result<DType, Reason> {
+    match dtype {
+        DType::I64 | DType::U64 => Ok(dtype),
+        DType::U32 => Ok(DType::I64),
+        dtype if dtype.is_int() => Ok(DType::I32),
         dtype => Err(format!("indices are integers, not {dtype}")),
     }
 }
@@ -114,21 +118,20 @@ pub(super) fn indices(indices: &Value) -> Result<Value, Reason> {
 fn scalars(starts: &[Arg<'_>], rank: usize) -> Result<Vec<Value>, Reason> {
     if starts.len() != rank {
         let dimensions = counted(rank, "dimension");
-        return Err(format!("{} do not fit {dimensions}", counted(starts.len(), "start")));
+        return Err(format!("{} for {dimensions}", counted(starts.len(), "start")));
     }
-    let dtype = starts.iter().find_map(Arg::value).map_or(DType::I64, Value::dtype);
-    let mut scalars = Vec::with_capacity(rank);
-    for start in starts {
-        let start = start.at(dtype, &[])?;
-        if !start.dtype().is_int() || start.rank() > 0 {
-            return Err(format!("a start has to be an integer scalar, not {start:?}"));
+    let given = starts.iter().find_map(Arg::value).map_or(DType::I64, Value::dtype);
+    let scalar = |start: &Arg<'_>| {
+        let Some(value) = start.value() else { return start.at(index_dtype(given)?, &[]) };
+        if !value.dtype().is_int() || value.rank() > 0 {
+            return Err(format!("a start has to be an integer scalar, not {value:?}"));
         }
-        if start.dtype() != dtype {
-            return Err(format!("the starts have to be of one dtype, not {dtype} and {}", start.dtype()));
+        if value.dtype() != given {
+            return Err(format!("the starts have to be of one dtype, not {given} and {}", value.dtype()));
         }
-        scalars.push(indices(&start)?);
-    }
-    Ok(scalars)
+        indices(value)
+    };
+    starts.iter().map(scalar).collect()
 }
 
 /// Whether a part of these sizes fits into an array.
@@ -144,4 +147,58 @@ fn within(sizes: &[i64], shape: &[i64], what: &str) -> Result<(), Reason> {
 #[track_caller]
 pub(super) fn nothing(result: &Aval) -> Option<Value> {
     (result.len() == 0).then(|| Value::zeros(result.dtype(), result.shape()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Graph;
+    use super::super::super::operand::{Arg, Scalar};
+    use super::super::super::testing::{assert_wrong, input, printed};
+    use crate::DType;
+
+    #[test]
+    fn wrong_starts_and_indices_are_errors() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[2, 3]);
+        let i = input(&graph, "i", DType::I32, &[]);
+        let j = input(&graph, "j", DType::I64, &[]);
+        let f = input(&graph, "f", DType::F32, &[]);
+        assert_wrong([
+            (
+                x.dynamic_slice(&[&i], [1, 1]),
+                "dynamic_slice(x: f32[2,3], i: i32[]): 1 start for 2 dimensions",
+            ),
+            (
+                x.dynamic_slice(&[&i, &j], [1, 1]),
+                "dynamic_slice(x: f32[2,3], i: i32[], j: i64[]): the starts have to be of one dtype, not i32 and i64",
+            ),
+            (
+                x.dynamic_slice(&[&f, &f], [1, 1]),
+                "dynamic_slice(x: f32[2,3], f: f32[], f: f32[]): a start has to be an integer scalar, not f: f32[]",
+            ),
+            (
+                x.dynamic_slice(&[0, 0], [1, 4]),
+                "dynamic_slice(x: f32[2,3], 0, 0): the part has the shape [1,4], which does not fit into [2,3]",
+            ),
+            (
+                x.dynamic_update_slice(&f, &[0, 0]),
+                "dynamic_update_slice(x: f32[2,3], f: f32[], 0, 0): the update has the shape [], which does not fit into [2,3]",
+            ),
+            (f.one_hot(DType::F32, 3), "one_hot(f: f32[]): indices are integers, not f32"),
+            (i.one_hot(DType::F32, -1), "one_hot(i: i32[]): no array of f32 has the shape [-1]"),
+        ]);
+    }
+
+    #[test]
+    fn a_start_that_is_a_number_may_stand_beside_a_narrow_value() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[300, 3]);
+        let i = input(&graph, "i", DType::U8, &[]);
+        assert_eq!(
+            printed(&graph, &x.dynamic_slice(&[Arg::Scalar(Scalar::Int(260)), Arg::Value(&i)], [1, 2])),
+            "%0 = stablehlo.constant dense<260> : tensor<i32>\n\
+             %1 = stablehlo.convert %i : (tensor<ui8>) -> tensor<i32>\n\
+             %2 = stablehlo.dynamic_slice %x, %0, %1, sizes = [1, 2] : (tensor<300x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32>"
+        );
+    }
 }

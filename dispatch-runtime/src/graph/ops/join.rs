@@ -219,3 +219,77 @@ fn times(size: i64, n: i64) -> Result<i64, Reason> {
     }
     size.checked_mul(n).ok_or_else(|| format!("no axis has the size {size} * {n}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{assert_wrong, input, printed};
+    use super::super::super::{Graph, Value, concatenate, stack};
+    use crate::DType;
+
+    #[test]
+    fn what_does_not_fit_together_is_an_error() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[2, 3]);
+        let y = input(&graph, "y", DType::F32, &[2, 4]);
+        let i = input(&graph, "i", DType::I32, &[2, 3]);
+        let none: [&Value; 0] = [];
+        let big = Value::zeros(DType::F32, [1 << 30, 1]).broadcast_to([1 << 30, 1 << 30]);
+        assert_wrong([
+            (concatenate(&none, 0), "concatenate(): it takes one value at least"),
+            (
+                concatenate(&[&x, &y], 0),
+                "concatenate(x: f32[2,3], y: f32[2,4]): [2,3] and [2,4] differ in more than the size of axis 0",
+            ),
+            (
+                concatenate(&[&x, &i], 0),
+                "concatenate(x: f32[2,3], i: i32[2,3]): f32 and i32 are different dtypes; write `.convert(DType::F32)` or `.convert(DType::I32)`",
+            ),
+            (
+                concatenate(&[Value::scalar(1)], 0),
+                "concatenate(i32[]): scalars have no axis; `stack` makes one",
+            ),
+            (
+                concatenate(&[&big, &big, &big], 0),
+                "concatenate(f32[1073741824,1073741824], f32[1073741824,1073741824], f32[1073741824,1073741824]): no array of f32 has the shape [3221225472,1073741824]",
+            ),
+            (stack(&[&x, &y], 0), "stack(x: f32[2,3], y: f32[2,4]): [2,3] and [2,4] are different shapes"),
+            (stack(&[&x, &x], 3), "stack(x: f32[2,3], x: f32[2,3]): there is no axis 3 among 3 dimensions"),
+            (x.tile([-1]), "tile(x: f32[2,3]): -1 is no number of repetitions"),
+            (x.tile([i64::MAX]), "tile(x: f32[2,3]): no axis has the size 3 * 9223372036854775807"),
+            (
+                x.repeat(1 << 61, 0),
+                "repeat(x: f32[2,3]): no array of f32 has the shape [2,2305843009213693952,3]",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_padding_that_does_not_fit_is_an_error() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::I8, &[2, 3]);
+        let none = [0, 0];
+        assert_wrong([
+            (
+                x.pad([1], none, none, 0),
+                "pad(x: i8[2,3], 0): low is [1], one for each of 2 dimensions is needed",
+            ),
+            (
+                x.pad(none, none, [0, -1], 0),
+                "pad(x: i8[2,3], 0): interior padding of -1 on axis 1 is negative",
+            ),
+            (x.pad([-1, 0], [-2, 0], none, 0), "pad(x: i8[2,3], 0): axis 0 of size 2 would get the size -1"),
+            (x.pad(none, none, [0, i64::MAX], 0), "pad(x: i8[2,3], 0): the padding of axis 1 is too large"),
+            (x.pad(none, none, none, 300), "pad(x: i8[2,3], 300): 300 is no i8, which goes from -128 to 127"),
+            (
+                x.pad(none, none, none, &x),
+                "pad(x: i8[2,3], x: i8[2,3]): the padding has to be a scalar, not x: i8[2,3]",
+            ),
+        ]);
+        assert_eq!(printed(&graph, &x.pad(none, none, none, 0)), "");
+        assert_eq!(
+            printed(&graph, &x.pad([-1, 0], [2, 0], [0, 3], -1)),
+            "%0 = stablehlo.constant dense<-1> : tensor<i8>\n\
+             %1 = stablehlo.pad %x, %0, low = [-1, 0], high = [2, 0], interior = [0, 3] : (tensor<2x3xi8>, tensor<i8>) -> tensor<3x9xi8>"
+        );
+    }
+}

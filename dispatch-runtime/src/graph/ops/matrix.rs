@@ -109,3 +109,36 @@ fn below(value: &Value, k: i64) -> Result<Value, Reason> {
     let row = Value::iota(count, matrix, 0).add(k.clamp(-rows, columns));
     Ok(row.ge(Value::iota(count, matrix, 1)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{assert_wrong, input, printed};
+    use super::super::super::{Graph, Value};
+    use crate::DType;
+
+    #[test]
+    fn a_triangle_and_a_diagonal_are_of_a_matrix() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[3]);
+        let cube = input(&graph, "cube", DType::F32, &[2, 2, 2]);
+        assert_wrong([
+            (x.tril(0), "tril(x: f32[3]): it takes a matrix, not 1 dimension"),
+            (x.triu(0), "triu(x: f32[3]): it takes a matrix, not 1 dimension"),
+            (x.diagonal(), "diagonal(x: f32[3]): it takes a matrix, not 1 dimension"),
+            (
+                cube.diag(),
+                "diag(cube: f32[2,2,2]): it takes a vector or a matrix; `diagonal` takes the last two axes",
+            ),
+            (Value::eye(DType::F32, -1), "eye(): no array of f32 has the shape [-1,-1]"),
+            (
+                Value::eye(DType::F32, i64::MAX),
+                "eye(): no array of f32 has the shape [9223372036854775807,9223372036854775807]",
+            ),
+        ]);
+        assert_eq!(
+            printed(&graph, &cube.diagonal()),
+            "%0 = stablehlo.reshape %cube : (tensor<2x2x2xf32>) -> tensor<2x4xf32>\n\
+             %1 = stablehlo.slice %0 [0:2, 0:4:3] : (tensor<2x4xf32>) -> tensor<2x2xf32>"
+        );
+    }
+}

@@ -3,7 +3,7 @@
 use super::super::axes;
 use super::super::make::{Extra, op_many};
 use super::super::operand::{Arg, Operand};
-use super::super::poison::{Reason, attempt, build};
+use super::super::poison::{Reason, build, first};
 use super::super::region::{Block, closed_block};
 use super::super::value::Value;
 use super::elementwise::{Takes, same_dtype};
@@ -138,22 +138,13 @@ impl Value {
         indices: &Value,
         updates: &Value,
         options: &ScatterOptions,
-        combine: impl FnOnce(&Value, &Value) -> Value,
+        combine: impl FnOnce(Value, Value) -> Value,
     ) -> Value {
-        let args = [Arg::Value(self), Arg::Value(indices), Arg::Value(updates)];
-        let made = attempt("scatter_with", &args, || {
+        build("scatter_with", &[Arg::Value(self), Arg::Value(indices), Arg::Value(updates)], || {
             let indices = checked(indices)?;
             self.updates(&indices, updates, options)?;
-            Ok((indices, self.combination(combine)))
-        });
-        let (indices, body) = match made {
-            Ok(made) => made,
-            Err(poisoned) => return poisoned,
-        };
-        if body.results[0].poison().is_some() {
-            return body.results[0].clone();
-        }
-        build("scatter_with", &args, || self.scatter_block(&indices, updates, options, body))
+            self.scatter_block(&indices, updates, options, self.combination(combine))
+        })
     }
 
     /// Checks the updates of a scatter.
@@ -175,9 +166,12 @@ impl Value {
     }
 
     #[track_caller]
-    fn combination(&self, combine: impl FnOnce(&Value, &Value) -> Value) -> Block {
+    fn combination(&self, combine: impl FnOnce(Value, Value) -> Value) -> Block {
         let scalar = Aval::new(self.dtype(), []);
-        closed_block(&[scalar.clone(), scalar], |args| vec![combine(&args[0], &args[1])])
+        closed_block(&[scalar.clone(), scalar], |values| {
+            let [old, new] = <[Value; 2]>::try_from(values).expect("a block has as many values as types");
+            vec![combine(old, new)]
+        })
     }
 
     #[track_caller]
@@ -189,7 +183,7 @@ impl Value {
         combine: Combine,
     ) -> Result<Value, Reason> {
         combine.check(self.dtype())?;
-        let body = self.combination(|old, new| combine.of(old, new));
+        let body = self.combination(|old, new| combine.of(&old, &new));
         self.scatter_block(indices, updates, options, body)
     }
 
@@ -201,13 +195,10 @@ impl Value {
         options: &ScatterOptions,
         body: Block,
     ) -> Result<Value, Reason> {
-        let given = &body.results[0];
-        if given.dtype() != self.dtype() || given.rank() > 0 {
-            return Err(format!("the closure gives {given:?} instead of {}[]", self.dtype()));
+        if let Some(wrong) = first(&body.results) {
+            return Ok(wrong.clone());
         }
-        if let Some(captured) = body.captures.first() {
-            return Err(format!("the closure uses {captured:?} from outside"));
-        }
+        body.check_closed(&[Aval::new(self.dtype(), [])])?;
         // Nothing to put, or no place for it.
         if updates.aval().len() == 0 || self.aval().len() == 0 {
             return Ok(self.clone());
@@ -311,5 +302,61 @@ impl Value {
         let updates = updates.at(self.dtype(), shape)?;
         same_dtype(self, &updates)?;
         updates.broadcast_to_shape(shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{assert_wrong, input};
+    use super::super::super::{Combine, Graph, ScatterOptions};
+    use crate::DType;
+
+    #[test]
+    fn wrong_updates_are_errors() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::Bool, &[4]);
+        let c = input(&graph, "c", DType::C64, &[4]);
+        let i = input(&graph, "i", DType::I32, &[2]);
+        let options = ScatterOptions {
+            inserted_window_dims: vec![0],
+            scatter_dims_to_operand_dims: vec![0],
+            index_vector_dim: 1,
+            ..ScatterOptions::default()
+        };
+        let outside = c.slice(0);
+        assert_wrong([
+            (
+                x.put(&i, true, 0, Combine::Add),
+                "put(x: bool[4], i: i32[2], true): it takes integers, floats or complex numbers, not bool; `convert` the value",
+            ),
+            (
+                c.put(&i, 1.0, 0, Combine::Max),
+                "put(c: c64[4], i: i32[2], 1.0): it takes bool, integers or floats, not c64; `convert` the value",
+            ),
+            (
+                x.put(&i, &x, 0, Combine::Set),
+                "put(x: bool[4], i: i32[2], x: bool[4]): [4] does not broadcast to [2]",
+            ),
+            (
+                x.put(&i, &c, 0, Combine::Set),
+                "put(x: bool[4], i: i32[2], c: c64[4]): bool and c64 are different dtypes; write `.convert(DType::Bool)` or `.convert(DType::C64)`",
+            ),
+            (
+                x.scatter(&i, &x, &options, Combine::Set),
+                "scatter(x: bool[4], i: i32[2], x: bool[4]): the updates have the shape [4], not [2] or one with smaller windows",
+            ),
+            (
+                c.scatter_with(&i, &c.slice(..2), &options, |old, _| old.real()),
+                "scatter_with(c: c64[4], i: i32[2], c64[2]): the closure gives f32[] instead of c64[]",
+            ),
+            (
+                c.scatter_with(&i, &c.slice(..2), &options, |old, _| old + &outside),
+                "scatter_with(c: c64[4], i: i32[2], c64[2]): the closure uses c64[] from outside; it may use its arguments and constants alone",
+            ),
+            (
+                c.scatter_with(&i, &c.slice(..2), &options, |old, new| old.maximum(new)),
+                "maximum(c64[], c64[]): it takes bool, integers or floats, not c64; `convert` the value",
+            ),
+        ]);
     }
 }

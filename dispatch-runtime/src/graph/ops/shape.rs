@@ -187,3 +187,47 @@ pub(super) fn is_matrix(value: &Value) -> Result<(), Reason> {
     }
     Err(format!("it takes a matrix, not {}", counted(value.rank(), "dimension")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::Graph;
+    use super::super::super::testing::{assert_wrong, input, printed};
+    use crate::DType;
+
+    #[test]
+    fn a_shape_that_does_not_fit_is_an_error() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[2, 3]);
+        let e = input(&graph, "e", DType::F32, &[0, 3]);
+        assert_wrong([
+            (x.reshape([3]), "reshape(x: f32[2,3]): [3] has 3 elements, not 6"),
+            (x.reshape([4, -1]), "reshape(x: f32[2,3]): no size makes [4,-1] of 6 elements"),
+            (x.reshape([-1, -1]), "reshape(x: f32[2,3]): only one size can be -1, not [-1,-1]"),
+            (x.reshape([-2, -3]), "reshape(x: f32[2,3]): no array of f32 has the shape [-2,-3]"),
+            (
+                x.reshape([i64::MAX, -1, 4]),
+                "reshape(x: f32[2,3]): no array of f32 has the shape [9223372036854775807,1,4]",
+            ),
+            (e.reshape([0, -1]), "reshape(e: f32[0,3]): in [0,-1] the -1 could be any size"),
+            (x.transpose([0]), "transpose(x: f32[2,3]): [0] names 1 of 2 dimensions"),
+            (x.transpose([0, -2]), "transpose(x: f32[2,3]): axis -2 is named twice"),
+            (x.flatten().t(), "t(f32[6]): it takes a matrix, not 1 dimension"),
+            (x.swap_axes(0, 2), "swap_axes(x: f32[2,3]): there is no axis 2 among 2 dimensions"),
+            (x.move_axis(0, -3), "move_axis(x: f32[2,3]): there is no axis -3 among 2 dimensions"),
+            (x.expand_dims(3), "expand_dims(x: f32[2,3]): there is no axis 3 among 3 dimensions"),
+            (x.squeeze([0]), "squeeze(x: f32[2,3]): axis 0 has size 2, not 1"),
+        ]);
+    }
+
+    #[test]
+    fn what_changes_nothing_is_not_printed() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[2, 1]);
+        let same = x.reshape([2, -1]).transpose([0, 1]).swap_axes(1, 1).squeeze([0; 0]);
+        assert_eq!(printed(&graph, &same), "");
+        assert_eq!(
+            printed(&graph, &same.t()),
+            "%0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x1xf32>) -> tensor<1x2xf32>"
+        );
+    }
+}

@@ -25,10 +25,11 @@ pub trait Slice {
     fn part(&self) -> Part;
 }
 
-/// What to take of each axis, outermost first: a tuple, an array or a `Vec` of [`Slice`]s. Axes without one stay whole.
+/// What to take of each axis, outermost first: one [`Slice`], or a tuple, an array or a `Vec` of them. Axes without one
+/// stay whole.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what to take of each axis",
-    note = "write an array or a tuple of ranges: `[0..2, 1..3]`, `(.., 1..3, -1)`"
+    note = "write a range, or an array or a tuple of them: `1..3`, `[0..2, 1..3]`, `(.., 1..3, -1)`"
 )]
 pub trait Slices {
     #[doc(hidden)]
@@ -54,7 +55,7 @@ pub struct Step<R>(R, i64);
 /// use dispatch_runtime::graph::{Value, step};
 ///
 /// let x = Value::iota(DType::F32, [5], 0);
-/// assert_eq!(x.slice([step(.., 2)]).shape(), [3]);
+/// assert_eq!(x.slice(step(.., 2)).shape(), [3]);
 /// ```
 pub fn step<R: Slice>(range: R, n: i64) -> Step<R> {
     Step(range, n)
@@ -91,11 +92,19 @@ impl<S: Slice + ?Sized> Slice for &S {
 
 macro_rules! ranges {
     ($($range:ty: $self:ident => $from:expr, $to:expr, $inclusive:expr;)*) => {
-        $(impl Slice for $range {
-            fn part(&$self) -> Part {
-                Part::Range { from: $from, to: $to, inclusive: $inclusive, step: 1 }
+        $(
+            impl Slice for $range {
+                fn part(&$self) -> Part {
+                    Part::Range { from: $from, to: $to, inclusive: $inclusive, step: 1 }
+                }
             }
-        })*
+
+            impl Slices for $range {
+                fn parts(&self) -> Vec<Part> {
+                    vec![self.part()]
+                }
+            }
+        )*
     };
 }
 
@@ -106,6 +115,18 @@ ranges! {
     RangeTo<i64>: self => None, Some(self.end), false;
     RangeInclusive<i64>: self => Some(*self.start()), Some(*self.end()), true;
     RangeToInclusive<i64>: self => None, Some(self.end), true;
+}
+
+impl Slices for i64 {
+    fn parts(&self) -> Vec<Part> {
+        vec![self.part()]
+    }
+}
+
+impl<R: Slice> Slices for Step<R> {
+    fn parts(&self) -> Vec<Part> {
+        vec![self.part()]
+    }
 }
 
 impl<S: Slice> Slices for [S] {
@@ -222,9 +243,12 @@ impl Value {
     /// use dispatch_runtime::graph::Value;
     ///
     /// let x = Value::zeros(DType::F32, [4, 5, 6]);
+    /// assert_eq!(x.slice(1..3).shape(), [2, 5, 6]);
     /// assert_eq!(x.slice([1..3, 0..5]).shape(), [2, 5, 6]);
     /// assert_eq!(x.slice((.., -2.., 0)).shape(), [4, 2]);
     /// ```
+    ///
+    /// Clippy takes `1..-1` for an empty range; where that is in the way there is [`Value::slice_axis`].
     ///
     /// # Errors
     ///
@@ -235,7 +259,7 @@ impl Value {
             let parts = ranges.parts();
             if parts.len() > self.rank() {
                 let dimensions = counted(self.rank(), "dimension");
-                return Err(format!("{} do not fit {dimensions}", counted(parts.len(), "range")));
+                return Err(format!("{} for {dimensions}", counted(parts.len(), "range")));
             }
             let whole = Part::Range { from: None, to: None, inclusive: false, step: 1 };
             let parts = parts.into_iter().chain(std::iter::repeat(whole));
@@ -352,5 +376,63 @@ impl Value {
             let end = self.part_of_axis(axis, size - shift..)?;
             Ok(concatenate(&[&end, &self.part_of_axis(axis, ..size - shift)?], axis as i64))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{assert_wrong, input, printed};
+    use super::super::super::{Graph, step};
+    use crate::DType;
+
+    #[test]
+    fn a_part_beyond_the_array_is_an_error() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[2, 3]);
+        let split = |sizes: &[i64]| x.split(1, sizes).remove(0);
+        assert_wrong([
+            (x.slice(0..3), "slice(x: f32[2,3]): 0..3 is beyond axis 0, which has size 2"),
+            (x.slice((.., ..=3)), "slice(x: f32[2,3]): ..=3 is beyond axis 1, which has size 3"),
+            (x.slice((.., 3)), "slice(x: f32[2,3]): 3 is beyond axis 1, which has size 3"),
+            (x.slice(-3..), "slice(x: f32[2,3]): -3.. is beyond axis 0, which has size 2"),
+            (
+                x.slice(..=i64::MAX),
+                "slice(x: f32[2,3]): ..=9223372036854775807 is beyond axis 0, which has size 2",
+            ),
+            (
+                x.slice(i64::MIN),
+                "slice(x: f32[2,3]): -9223372036854775808 is beyond axis 0, which has size 2",
+            ),
+            (
+                x.slice((.., -1..1)),
+                "slice(x: f32[2,3]): -1..1 ends before it starts on axis 1, which has size 3",
+            ),
+            (
+                x.slice(step(.., 0)),
+                "slice(x: f32[2,3]): a step of 0 is less than 1; `reverse` turns an axis around",
+            ),
+            (x.slice((.., .., 0)), "slice(x: f32[2,3]): 3 ranges for 2 dimensions"),
+            (x.slice_axis(2, 0, 1), "slice_axis(x: f32[2,3]): there is no axis 2 among 2 dimensions"),
+            (split(&[1, 1]), "split(x: f32[2,3]): the sizes [1,1] do not make up axis 1, which has size 3"),
+            (split(&[4, -1]), "split(x: f32[2,3]): the sizes [4,-1] do not make up axis 1, which has size 3"),
+            (x.reverse([0, -2]), "reverse(x: f32[2,3]): axis -2 is named twice"),
+            (x.roll(1, 2), "roll(x: f32[2,3]): there is no axis 2 among 2 dimensions"),
+        ]);
+    }
+
+    #[test]
+    fn ranges_are_printed_as_they_lie_within_the_array() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[8, 3]);
+        assert_eq!(
+            printed(&graph, &x.slice((step(-7..=-2, 2), -1))),
+            "%0 = stablehlo.slice %x [1:7:2, 2:3] : (tensor<8x3xf32>) -> tensor<3x1xf32>\n\
+             %1 = stablehlo.reshape %0 : (tensor<3x1xf32>) -> tensor<3xf32>"
+        );
+        assert_eq!(
+            printed(&graph, &x.slice(step(1.., i64::MAX))),
+            "%0 = stablehlo.slice %x [1:8:7, 0:3] : (tensor<8x3xf32>) -> tensor<1x3xf32>"
+        );
+        assert_eq!(printed(&graph, &x.slice(vec![0..8, 0..3]).roll(-16, 0).reverse([0; 0])), "");
     }
 }

@@ -140,3 +140,69 @@ fn distinct((name, axes): (&str, &[i64]), (other, more): (&str, &[i64])) -> Resu
         Some(axis) => Err(format!("both {name} and {other} name axis {axis}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{assert_wrong, input};
+    use super::super::super::{GatherOptions, Graph};
+    use crate::DType;
+
+    #[test]
+    fn options_that_break_a_rule_are_errors() {
+        let graph = Graph::new();
+        let x = input(&graph, "x", DType::F32, &[4, 5]);
+        let i = input(&graph, "i", DType::I32, &[3, 2]);
+        // Windows of 2 by 3, each at a row and a column.
+        let right = GatherOptions {
+            offset_dims: vec![1, 2],
+            start_index_map: vec![0, 1],
+            index_vector_dim: 1,
+            slice_sizes: vec![2, 3],
+            ..GatherOptions::default()
+        };
+        assert_eq!(x.gather(&i, &right).check().unwrap().shape(), [3, 2, 3]);
+        let wrong = |change: &dyn Fn(&mut GatherOptions), reason: &str| {
+            let mut options = right.clone();
+            change(&mut options);
+            assert_wrong([(x.gather(&i, &options), &format!("gather(x: f32[4,5], i: i32[3,2]): {reason}"))]);
+        };
+        wrong(&|o| o.offset_dims = vec![2, 1], "offset_dims has to rise, not to be [2,1]");
+        wrong(&|o| o.offset_dims = vec![1, 3], "offset_dims is [1,3], there are axes from 0 to 2");
+        wrong(
+            &|o| o.offset_dims = vec![1],
+            "offset_dims, collapsed_slice_dims, operand_batching_dims name 1 of 2 dimensions",
+        );
+        wrong(&|o| o.start_index_map = vec![0, 0], "start_index_map names axis 0 twice");
+        wrong(&|o| o.start_index_map = vec![0, 2], "start_index_map is [0,2], there are axes from 0 to 1");
+        wrong(&|o| o.start_index_map = vec![0], "start_index_map is [0], a vector of indices has size 2");
+        wrong(&|o| o.index_vector_dim = 3, "index_vector_dim is 3, the indices have 2 dimensions");
+        wrong(&|o| o.slice_sizes = vec![2], "slice_sizes is [2], which does not fit into [4,5]");
+        wrong(&|o| o.slice_sizes = vec![2, 6], "slice_sizes is [2,6], which does not fit into [4,5]");
+        wrong(
+            &|o| (o.offset_dims, o.collapsed_slice_dims) = (vec![1], vec![0]),
+            "slice_sizes is 2 along axis 0 of collapsed_slice_dims, not 1",
+        );
+        wrong(
+            &|o| (o.collapsed_slice_dims, o.operand_batching_dims) = (vec![0], vec![0]),
+            "both collapsed_slice_dims and operand_batching_dims name axis 0",
+        );
+        wrong(
+            &|o| (o.offset_dims, o.operand_batching_dims) = (vec![1], vec![0]),
+            "both start_index_map and operand_batching_dims name axis 0",
+        );
+        wrong(
+            &|o| o.start_indices_batching_dims = vec![1],
+            "both start_indices_batching_dims and index_vector_dim name axis 1",
+        );
+        wrong(
+            &|o| o.start_indices_batching_dims = vec![0],
+            "operand_batching_dims is [] and start_indices_batching_dims [0], not as many",
+        );
+        let batching = |o: &mut GatherOptions| {
+            (o.offset_dims, o.operand_batching_dims) = (vec![1], vec![0]);
+            (o.start_index_map, o.start_indices_batching_dims) = (vec![1], vec![0]);
+            o.index_vector_dim = 2;
+        };
+        wrong(&batching, "axis 0 of size 4 does not run along with axis 0 of the indices, of size 3");
+    }
+}
