@@ -394,3 +394,23 @@ fn what_is_put_in_one_place_is_combined() {
         }
     }
 }
+
+#[test]
+fn ones_stand_in_their_places_in_every_dtype() {
+    let graph = Graph::new();
+    let i = graph.input("i", &Aval::new(DType::I8, [2]));
+    let made = |&dtype: &DType| {
+        let values = [Value::eye(dtype, 2), i.one_hot(dtype, 2)];
+        assert!(values.iter().all(|value| value.dtype() == dtype));
+        values.map(|value| value.convert(DType::C128))
+    };
+    let values = DType::ALL.iter().flat_map(made).collect();
+    let args = [HostArray::new([1i8, -1], [2]).unwrap()];
+    let results = run::<Complex<f64>>(&graph, values, &args);
+    let complex = |numbers: [f64; 4]| numbers.map(|x| Complex::new(x, 0.0));
+    for (dtype, pair) in DType::ALL.iter().zip(results.chunks(2)) {
+        let [eye, hot] = [0, 1].map(|i| pair[i].as_slice::<Complex<f64>>().unwrap());
+        assert_eq!(eye, complex([1.0, 0.0, 0.0, 1.0]), "eye of {dtype}");
+        assert_eq!(hot, complex([0.0, 1.0, 0.0, 0.0]), "one_hot of {dtype}");
+    }
+}
