@@ -34,7 +34,7 @@ use crate::{Aval, DType, Error, Result};
 /// use dispatch_runtime::{Aval, DType};
 ///
 /// let graph = Graph::new();
-/// let x = graph.input("x", Aval::new(DType::F32, [2, 3]));
+/// let x = graph.input("x", &Aval::new(DType::F32, [2, 3]));
 /// let y = &x * 2.0 + 1.0;
 /// assert_eq!((y.dtype(), y.shape()), (DType::F32, &[2, 3][..]));
 ///
