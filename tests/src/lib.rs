@@ -1,6 +1,7 @@
 //! Helpers of the tests.
 
 pub mod cases;
+pub mod graphs;
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;

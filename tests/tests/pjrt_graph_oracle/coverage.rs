@@ -1,0 +1,1 @@
+//! Every public operation has a case.
