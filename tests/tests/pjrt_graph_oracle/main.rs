@@ -15,7 +15,7 @@ use dispatch_tests::graphs::run;
 use data::{Case, Group};
 
 /// So many cases stand in one program: a compilation has a price of its own, and a large one takes longer than its parts.
-const CASES: usize = 200;
+const CASES: usize = 400;
 
 /// The groups and their data.
 macro_rules! groups {
