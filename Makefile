@@ -64,7 +64,7 @@ bench: ## the benchmarks; a table, target/bench/results.json, criterion's report
 	@scripts/setup tests
 	@scripts/get-plugin default >/dev/null
 	@rm -f target/bench/results.json
-	cargo bench $(locked) -p $(BENCH_PACKAGE)
+	DISPATCH_BENCH_JAX=$$(scripts/get-jax) cargo bench $(locked) -p $(BENCH_PACKAGE)
 	@scripts/bench-table $(if $(STRICT),--strict) target/bench/results.json
 
 .PHONY: check

@@ -6,7 +6,8 @@
 //!   own types of arguments and results.
 //! * [`Client`] is a connection to a PJRT plugin ([`Client::cpu`] finds one) or to another [`engine`]; [`Array`] is an
 //!   array on one of its devices.
-//! * [`Program`] is what the body of a family returns.
+//! * [`graph`] builds programs from values; [`Program`] is what the body of a family returns, made by a graph or from
+//!   StableHLO of one's own.
 //! * [`Error`] names the argument that is wrong, what was expected and what came.
 //!
 //! ```
@@ -15,15 +16,11 @@
 //! /// The sum of two vectors.
 //! #[dispatch_family(capacity = 64)]
 //! fn add(
-//!     #[dynamic(dtype = [f32, f64], shape = [n])] a: Aval,
-//!     #[dynamic(dtype = dtype(a), shape = [n])] b: Aval,
+//!     cx: &CompileCx,
+//!     #[dynamic(dtype = [f32, f64], shape = [n])] a: Value,
+//!     #[dynamic(dtype = dtype(a), shape = [n])] b: Value,
 //! ) -> Result<Program> {
-//!     Program::stablehlo(format!(
-//!         "func.func @main(%a: {a}, %b: {b}) -> {a} {{
-//!            %sum = stablehlo.add %a, %b : {a}
-//!            return %sum : {a}
-//!          }}"
-//!     ))
+//!     cx.program(a + b)
 //! }
 //!
 //! let client = Client::cpu()?;

@@ -217,20 +217,36 @@ pub fn if_else<S: Carry>(condition: &Value, yes: impl FnOnce() -> S, no: impl Fn
     finish(&structure, made)
 }
 
-/// What the branch with this index gives, counted from 0; the last one for any other index.
+/// What `branch(i)` gives for the index `i`, counted from 0; the last of the `count` branches for any other index. The
+/// closure is called once for each branch, and only the chosen branch is computed.
+///
+/// ```
+/// use dispatch_runtime::graph::{Graph, switch};
+/// use dispatch_runtime::{Aval, DType};
+///
+/// let graph = Graph::new();
+/// let x = graph.input("x", &Aval::new(DType::F32, [3]));
+/// let kind = graph.input("kind", &Aval::new(DType::I32, []));
+/// let y = switch(&kind, 3, |i| match i {
+///     0 => x.exp(),
+///     1 => x.tanh(),
+///     _ => x.clone(),
+/// });
+/// graph.program(y)?;
+/// # Ok::<(), dispatch_runtime::Error>(())
+/// ```
 ///
 /// # Errors
 ///
 /// The index is no `i32` scalar, there is no branch, or they give different numbers of values, dtypes or shapes.
 #[track_caller]
-pub fn switch<S: Carry>(index: &Value, branches: Vec<Box<dyn FnOnce() -> S + '_>>) -> S {
-    assert!(!branches.is_empty(), "a switch needs a branch");
+pub fn switch<S: Carry>(index: &Value, count: usize, mut branch: impl FnMut(usize) -> S) -> S {
     let mut structure = None;
-    let blocks: Vec<Block> = branches
-        .into_iter()
-        .map(|branch| {
+    // One at least, which says the structure.
+    let blocks: Vec<Block> = (0..count.max(1))
+        .map(|i| {
             block(&[], |_| {
-                let given = branch();
+                let given = branch(i);
                 let list = given.list();
                 structure.get_or_insert(given);
                 list
@@ -242,6 +258,9 @@ pub fn switch<S: Carry>(index: &Value, branches: Vec<Box<dyn FnOnce() -> S + '_>
     let places: Vec<String> = (0..blocks.len()).map(|i| format!("$r{i}")).collect();
     let text = format!("\"stablehlo.case\"($0) ({})", places.join(", "));
     let made = with_blocks("switch", std::slice::from_ref(index), text, &types, blocks, |blocks| {
+        if count == 0 {
+            return Err("there is no branch".into());
+        }
         if *index.aval() != Aval::new(DType::I32, []) {
             return Err("the index has to be an i32[]".into());
         }

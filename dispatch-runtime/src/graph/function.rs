@@ -72,9 +72,9 @@ impl<const N: usize, R: Carry> Function<N, R> {
     ///
     /// The function gives poisoned values if the body is wrong or uses a value from outside.
     #[track_caller]
-    pub fn new<'a>(
+    pub fn new(
         name: impl Into<String>,
-        arguments: [&'a Aval; N],
+        arguments: [&Aval; N],
         body: impl FnOnce([Value; N]) -> R,
     ) -> Function<N, R> {
         let types = arguments.map(Aval::clone);

@@ -5,6 +5,7 @@
 pub mod baselines;
 pub mod families;
 pub mod harness;
+pub mod peer;
 pub mod raw;
 pub mod results;
 pub mod threads;

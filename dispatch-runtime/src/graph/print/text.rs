@@ -24,13 +24,13 @@ struct Writer<'a> {
     /// The text of each value, without `%`.
     names: Vec<Text>,
     /// The names and the number of unnamed values in this function so far.
-    taken: HashSet<Box<str>>,
+    taken: HashSet<String>,
     next: u32,
 }
 
 /// A value without a name is a number.
 enum Text {
-    Name(Box<str>),
+    Name(String),
     Number(u32),
 }
 
@@ -51,10 +51,13 @@ impl Writer<'_> {
             return;
         };
         let wanted = identifier(name);
-        let numbered = (1..).map(|i| format!("{wanted}_{i}").into());
-        let mut names = std::iter::once(wanted.as_str().into()).chain(numbered);
-        let name = names.find(|name: &Box<str>| self.taken.insert(name.clone()));
-        self.names[id as usize] = Text::Name(name.expect("there is always another number"));
+        let mut name = wanted.clone();
+        let mut number = 0;
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        self.names[id as usize] = Text::Name(name);
     }
 
     fn module(&mut self, name: Option<&str>) {
@@ -215,7 +218,13 @@ impl Writer<'_> {
     }
 
     fn indent(&mut self, n: usize) {
-        self.out.extend(std::iter::repeat_n(' ', n));
+        const SPACES: &str = "                                ";
+        let mut left = n;
+        while left > 0 {
+            let some = left.min(SPACES.len());
+            self.out.push_str(&SPACES[..some]);
+            left -= some;
+        }
     }
 }
 
@@ -231,7 +240,7 @@ fn decimal(mut n: u64, out: &mut String) {
             break;
         }
     }
-    out.extend(digits[at..].iter().map(|&digit| digit as char));
+    out.push_str(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"));
 }
 
 /// A name as MLIR allows it behind `%` and `@`: letters, digits, `_`, `.` and `-`, no digit in front.

@@ -27,36 +27,17 @@ struct Step<T> {
 /// `t(x) W x change = t(x) (y - mu)`, with `mu = 1 / (1 + exp(-x beta))` and `W = diag(mu (1 - mu))`.
 #[dispatch_family(capacity = 4)]
 fn newton_step(
-    #[dynamic(dtype = [f32, f64], shape = [n, p])] x: Aval,
-    #[dynamic(dtype = dtype(x), shape = [n])] y: Aval,
-    #[dynamic(dtype = dtype(x), shape = [p])] beta: Aval,
+    cx: &CompileCx,
+    #[dynamic(dtype = [f32, f64], shape = [n, p])] x: Value,
+    #[dynamic(dtype = dtype(x), shape = [n])] y: Value,
+    #[dynamic(dtype = dtype(x), shape = [p])] beta: Value,
 ) -> Result<Program<Step<Array>>> {
-    let t = x.dtype().mlir();
-    let pp = format!("tensor<{p}x{p}x{t}>");
-    let column = format!("tensor<{p}x1x{t}>");
-    Program::stablehlo(format!(
-        "func.func @main(%x: {x}, %y: {y}, %beta: {beta}) -> ({beta}, {beta}) {{
-           %eta = stablehlo.dot_general %x, %beta, contracting_dims = [1] x [0] : ({x}, {beta}) -> {y}
-           %mu = stablehlo.logistic %eta : {y}
-           %one = stablehlo.constant dense<1.0> : {y}
-           %other = stablehlo.subtract %one, %mu : {y}
-           %w = stablehlo.multiply %mu, %other : {y}
-           %residual = stablehlo.subtract %y, %mu : {y}
-           %gradient = stablehlo.dot_general %x, %residual, contracting_dims = [0] x [0] : ({x}, {y}) -> {beta}
-           %ws = stablehlo.broadcast_in_dim %w, dims = [0] : ({y}) -> {x}
-           %wx = stablehlo.multiply %ws, %x : {x}
-           %hessian = stablehlo.dot_general %x, %wx, contracting_dims = [0] x [0] : ({x}, {x}) -> {pp}
-           %l = stablehlo.cholesky %hessian, lower = true : {pp}
-           %g = stablehlo.reshape %gradient : ({beta}) -> {column}
-           %z = \"stablehlo.triangular_solve\"(%l, %g) {{left_side = true, lower = true, unit_diagonal = false,
-                transpose_a = #stablehlo<transpose NO_TRANSPOSE>}} : ({pp}, {column}) -> {column}
-           %d = \"stablehlo.triangular_solve\"(%l, %z) {{left_side = true, lower = true, unit_diagonal = false,
-                transpose_a = #stablehlo<transpose TRANSPOSE>}} : ({pp}, {column}) -> {column}
-           %change = stablehlo.reshape %d : ({column}) -> {beta}
-           %next = stablehlo.add %beta, %change : {beta}
-           return %next, %change : {beta}, {beta}
-         }}"
-    ))
+    let mu = x.matmul(&beta).logistic().named("mu");
+    let weights = (&mu * (1.0 - &mu)).named("weights");
+    let gradient = x.t().matmul(&(y - mu)).named("gradient");
+    let hessian = x.t().matmul(&(weights.expand_dims(1) * &x)).named("hessian");
+    let change = hessian.solve_spd(&gradient).named("change");
+    cx.program(Step { coefficients: beta + &change, change })
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -103,8 +84,8 @@ fn time_per_step(
     beta: &Array,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let client = x.client();
-    let program = newton_step(x.aval(), y.aval(), beta.aval())?;
-    let executable = client.compile(&program)?;
+    let text = family.inspect(x.aval(), y.aval(), beta.aval())?.stablehlo.ok_or("a graph gives text")?;
+    let executable = client.compile(&Program::<Step<Array>>::stablehlo(text)?)?;
     let args: Vec<RawBuffer> = [x, y, beta].iter().map(|array| array.raw()).collect();
 
     let (mut calls, mut differences) = (Vec::new(), Vec::new());

@@ -7,27 +7,15 @@ use dispatch_runtime::prelude::*;
 #[dispatch_family(capacity = 64)]
 fn scaled_matmul(
     cx: &CompileCx,
-    #[dynamic(dtype = [f32, f64], shape = [m, k])] a: Aval,
-    #[dynamic(dtype = dtype(a), shape = [k, n])] b: Aval,
-    #[dynamic(dtype = dtype(a), shape = [])] scale: Aval,
+    #[dynamic(dtype = [f32, f64], shape = [m, k])] a: Value,
+    #[dynamic(dtype = dtype(a), shape = [k, n])] b: Value,
+    #[dynamic(dtype = dtype(a), shape = [])] scale: Value,
     #[static_arg(default = false)] transpose: bool,
 ) -> Result<Program> {
     // Runs only when this combination of dtypes, shapes and `transpose` is new.
-    println!("compiling for {a}, {b}, transpose = {transpose} on {}", cx.device());
-    let (rows, contracted) = if transpose { (k, 0) } else { (m, 1) };
-    if transpose && m != k {
-        return Err(Error::InvalidProgram { reason: format!("a transposed `a` must be square, got {a}") });
-    }
-    let t = a.dtype().mlir();
-    Program::stablehlo(format!(
-        "func.func @main(%a: {a}, %b: {b}, %scale: {scale}) -> tensor<{rows}x{n}x{t}> {{
-           %product = stablehlo.dot_general %a, %b, contracting_dims = [{contracted}] x [0]
-             : ({a}, {b}) -> tensor<{rows}x{n}x{t}>
-           %factor = stablehlo.broadcast_in_dim %scale, dims = [] : ({scale}) -> tensor<{rows}x{n}x{t}>
-           %scaled = stablehlo.multiply %product, %factor : tensor<{rows}x{n}x{t}>
-           return %scaled : tensor<{rows}x{n}x{t}>
-         }}"
-    ))
+    println!("compiling for {a:?}, {b:?}, transpose = {transpose} on {}", cx.device());
+    let a = if transpose { a.t() } else { a };
+    cx.program(a.matmul(&b) * scale)
 }
 
 fn main() -> Result<()> {

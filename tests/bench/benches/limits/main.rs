@@ -6,6 +6,7 @@
 //! `cargo bench -p dispatch-bench --bench limits -- hit` runs only the parts whose names contain `hit`.
 
 mod arguments;
+mod graph;
 mod hit;
 mod look_up;
 mod miss;
@@ -24,7 +25,7 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 10] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
@@ -32,6 +33,9 @@ const PARTS: [Part; 7] = [
     ("threads", 1, |results| threads::on_nothing(NoopEngine::client(1), results)),
     ("plugin-threads", 1, |results| threads::on_plugin(plugin(), results)),
     ("miss", 1, |results| miss::measure(plugin(), results)),
+    ("graph", 3, graph::build),
+    ("graph-miss", 1, |results| graph::miss(plugin(), results)),
+    ("graph-jax", 3, |results| graph::against_jax(plugin(), results)),
 ];
 
 /// Names the part in the arguments of a process that runs one.
