@@ -243,3 +243,68 @@ pub(super) fn arranged(value: &Value, labels: &[Label], order: &[Label]) -> Valu
         |label: &Label| labels.iter().position(|other| other == label).expect("a result's label is there");
     value.in_order(&order.iter().map(place).collect::<Vec<_>>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Graph, Value};
+    use super::super::reduce::tests::{printed, refused};
+    use crate::{Aval, DType};
+
+    #[test]
+    fn batch_axes_are_not_repeated_for_a_product() {
+        let graph = Graph::new();
+        let a = graph.input("a", &Aval::new(DType::F32, [5, 2, 3]));
+        let b = graph.input("b", &Aval::new(DType::F32, [3, 4]));
+        assert_eq!(
+            printed(&graph, &a.matmul(&b)),
+            [
+                "%0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [0] : (tensor<5x2x3xf32>, tensor<3x4xf32>) -> tensor<5x2x4xf32>"
+            ]
+        );
+        assert_eq!(
+            printed(&graph, &a.dot_general(&a, (&[0], &[0]), (&[2], &[-1]))),
+            [
+                "%0 = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<5x2x3xf32>, tensor<5x2x3xf32>) -> tensor<5x2x2xf32>"
+            ]
+        );
+    }
+
+    #[test]
+    fn wrong_products_are_refused() {
+        let graph = Graph::new();
+        let a = graph.input("a", &Aval::new(DType::F32, [2, 3]));
+        let b = graph.input("b", &Aval::new(DType::F32, [4, 2, 3]));
+        let (scalar, short) = (Value::scalar(1f32), Value::scalar(1i8));
+        for (wrong, expected) in [
+            (a.matmul(&a), "`matmul(a: f32[2,3], a: f32[2,3])`: the inner sizes 3 and 2 differ"),
+            (a.matmul(&scalar), "`matmul(a: f32[2,3], f32[])`: a scalar is no matrix; use `*`"),
+            (
+                b.matmul(&Value::zeros(DType::F32, [5, 3, 1])),
+                "`matmul(b: f32[4,2,3], f32[5,3,1])`: [4,2,3] and [5,3,1] do not broadcast",
+            ),
+            (
+                a.dot(&short),
+                "`dot(a: f32[2,3], i8[])`: f32 and i8 are different dtypes; write `.convert(DType::F32)` or `.convert(DType::I8)`",
+            ),
+            (a.dot(&b), "`dot(a: f32[2,3], b: f32[4,2,3])`: the inner sizes 3 and 2 differ"),
+            (
+                a.dot_general(&b, (&[0], &[0]), (&[1], &[2])),
+                "`dot_general(a: f32[2,3], b: f32[4,2,3])`: the batch axes 0 and 0 differ in size: 2 and 4",
+            ),
+            (
+                a.dot_general(&b, (&[], &[]), (&[0, 1], &[1])),
+                "`dot_general(a: f32[2,3], b: f32[4,2,3])`: the contract axes [0, 1] and [1] differ in number",
+            ),
+            (
+                a.dot_general(&b, (&[1], &[2]), (&[-1], &[-1])),
+                "`dot_general(a: f32[2,3], b: f32[4,2,3])`: axis 1 is named as batch axis and as contracted axis",
+            ),
+            (
+                Value::zeros(DType::F32, [1 << 31]).outer(&Value::zeros(DType::F32, [1 << 31])),
+                "`outer(f32[2147483648], f32[2147483648])`: no array of f32 has the shape [2147483648,2147483648]",
+            ),
+        ] {
+            assert_eq!(refused(&wrong), expected);
+        }
+    }
+}

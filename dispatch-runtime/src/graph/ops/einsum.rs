@@ -73,7 +73,7 @@ fn parse(terms: &str, operands: &[&Value]) -> Result<(Vec<Vec<Label>>, Vec<Label
     let left: Vec<&str> = left.split(',').collect();
     if operands.is_empty() || left.len() != operands.len() {
         let (terms, operands) = (counted(left.len(), "term"), counted(operands.len(), "operand"));
-        return Err(format!("there are {terms} for {operands}"));
+        return Err(format!("{terms} for {operands}"));
     }
     let mut inputs = Vec::with_capacity(left.len());
     let mut sizes: Vec<(Label, i64)> = Vec::new();
@@ -203,4 +203,62 @@ fn cheapest(terms: &[(Value, Vec<Label>)]) -> (usize, usize) {
 /// The labels of two terms, as far as they are used.
 fn union(a: &[Label], b: &[Label], used: impl Fn(&Label) -> bool) -> Vec<Label> {
     a.iter().chain(b.iter().filter(|label| !a.contains(label))).copied().filter(|label| used(label)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Graph, Value, einsum};
+    use super::super::reduce::tests::{printed, refused};
+    use crate::{Aval, DType};
+
+    #[test]
+    fn the_cheapest_product_comes_first() {
+        let graph = Graph::new();
+        let a = graph.input("a", &Aval::new(DType::F32, [50, 60]));
+        let b = graph.input("b", &Aval::new(DType::F32, [60, 70]));
+        let c = graph.input("c", &Aval::new(DType::F32, [70]));
+        assert_eq!(
+            printed(&graph, &einsum("ij,jk,k->i", &[&a, &b, &c])),
+            [
+                "%0 = stablehlo.dot_general %b, %c, contracting_dims = [1] x [0] : (tensor<60x70xf32>, tensor<70xf32>) -> tensor<60xf32>",
+                "%1 = stablehlo.dot_general %a, %0, contracting_dims = [1] x [0] : (tensor<50x60xf32>, tensor<60xf32>) -> tensor<50xf32>",
+            ]
+        );
+    }
+
+    #[test]
+    fn wrong_terms_are_refused() {
+        let graph = Graph::new();
+        let a = graph.input("a", &Aval::new(DType::F32, [2, 3]));
+        let one = |terms: &str| refused(&einsum(terms, &[&a]));
+        for (terms, expected) in [
+            ("ij,jk", "2 terms for 1 operand"),
+            ("ijk", "`ijk` has 3 letters for a: f32[2,3] with 2 dimensions"),
+            ("i", "`i` has 1 letter for a: f32[2,3] with 2 dimensions"),
+            ("ii", "`i` has the sizes 2 and 3"),
+            ("i1->i", "`1` is no letter"),
+            ("......ij", "`......ij` has 5 letters for a: f32[2,3] with 2 dimensions"),
+            ("ij->ik", "`k` of the result is in no operand"),
+            ("ij->ii", "`i` is twice in the result"),
+            ("i...->i", "the result lacks the `...` of the operands"),
+            ("ij->i->j", "`-` is no letter"),
+        ] {
+            assert_eq!(one(terms), format!("`einsum(a: f32[2,3])`: in \"{terms}\", {expected}"));
+        }
+        let two = |terms: &str, other: &Value| refused(&einsum(terms, &[&a, other]));
+        assert_eq!(
+            two("ij,ij", &a.t()),
+            "`einsum(a: f32[2,3], f32[3,2])`: in \"ij,ij\", `i` has the sizes 2 and 3"
+        );
+        assert_eq!(
+            two("...,...", &a.t()),
+            "`einsum(a: f32[2,3], f32[3,2])`: in \"...,...\", the axes of `...` do not broadcast: there are sizes 2 and 3"
+        );
+        assert_eq!(
+            two("ij,ij", &a.convert(DType::F64)),
+            "`einsum(a: f32[2,3], f64[2,3])`: f32 and f64 are different dtypes; write `.convert(DType::F32)` or `.convert(DType::F64)`"
+        );
+        let nothing: [&Value; 0] = [];
+        assert_eq!(refused(&einsum("", &nothing)), "`einsum()`: in \"\", 1 term for 0 operands");
+    }
 }

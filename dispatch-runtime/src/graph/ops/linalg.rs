@@ -200,3 +200,58 @@ fn solve(a: &Value, b: &Value, options: TriangularOptions) -> Result<Value, Reas
     let result = aval(b.dtype(), b.shape())?;
     Ok(if result.len() == 0 { b } else { op(text, Types::Function, [&a, &b], result) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Graph, Transpose, TriangularOptions, Value};
+    use super::super::reduce::tests::{printed, refused};
+    use crate::{Aval, DType};
+
+    #[test]
+    fn a_triangular_system_says_which_one_it_is() {
+        let graph = Graph::new();
+        let a = graph.input("a", &Aval::new(DType::F64, [2, 2]));
+        let options = TriangularOptions { transpose: Transpose::Adjoint, ..TriangularOptions::default() };
+        assert_eq!(
+            printed(&graph, &a.triangular_solve(&a, options)),
+            [
+                "%0 = \"stablehlo.triangular_solve\"(%a, %a) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = false}> : (tensor<2x2xf64>, tensor<2x2xf64>) -> tensor<2x2xf64>",
+            ]
+        );
+        let line = "stablehlo.cholesky %a, lower = true : tensor<2x2xf64>";
+        assert!(printed(&graph, &a.cholesky()).iter().any(|printed| printed.ends_with(line)));
+    }
+
+    #[test]
+    fn what_does_not_fit_a_system_is_refused() {
+        let (a, b) = (Value::zeros(DType::F32, [4, 2, 2]), Value::zeros(DType::F32, [2, 3]));
+        let options = TriangularOptions::default();
+        let right = TriangularOptions { left_side: false, ..options };
+        for (wrong, expected) in [
+            (b.cholesky(), "`cholesky(f32[2,3])`: it takes a square matrix, not [2,3]"),
+            (b.sum(0).cholesky(), "`cholesky(f32[3])`: it takes a matrix, not 1 dimension"),
+            (
+                a.convert(DType::I32).logdet_spd(),
+                "`logdet_spd(i32[4,2,2])`: it takes floats or complex numbers, not i32; `convert` the value",
+            ),
+            (
+                a.triangular_solve(&b, right),
+                "`triangular_solve(f32[4,2,2], f32[2,3])`: the right side has 3 columns for a matrix of size 2",
+            ),
+            (
+                a.solve_spd(&b.sum(0)),
+                "`solve_spd(f32[4,2,2], f32[3])`: the right side has 3 rows for a matrix of size 2",
+            ),
+            (
+                a.triangular_solve(&b.broadcast_to([3, 2, 3]), options),
+                "`triangular_solve(f32[4,2,2], f32[3,2,3])`: [4] and [3] do not broadcast",
+            ),
+            (
+                a.solve_spd(&Value::scalar(1f32)),
+                "`solve_spd(f32[4,2,2], f32[])`: it takes a matrix, not 0 dimensions",
+            ),
+        ] {
+            assert_eq!(refused(&wrong), expected);
+        }
+    }
+}

@@ -155,3 +155,44 @@ fn places_along(value: &Value, axis: i64) -> Result<Value, Reason> {
     }
     Ok(Value::iota(DType::I32, value.shape(), axis as i64))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Graph, Value};
+    use super::super::reduce::tests::{printed, refused};
+    use crate::{Aval, DType};
+
+    #[test]
+    fn numbers_are_compared_in_a_block_of_scalars() {
+        let graph = Graph::new();
+        let x = graph.input("x", &Aval::new(DType::I32, [2, 3]));
+        assert_eq!(
+            printed(&graph, &x.sort_descending(-1)),
+            [
+                "%0 = \"stablehlo.sort\"(%x) <{dimension = 1 : i64, is_stable = true}> ({",
+                "^bb0(%1: tensor<i32>, %2: tensor<i32>):",
+                "%3 = stablehlo.compare LT, %2, %1, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>",
+                "stablehlo.return %3 : tensor<i1>",
+                "}) : (tensor<2x3xi32>) -> tensor<2x3xi32>",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_has_no_order_is_refused() {
+        let (x, z) = (Value::zeros(DType::F32, [2, 3]), Value::zeros(DType::C64, [3]));
+        for (wrong, expected) in [
+            (z.sort(0), "`sort(c64[3])`: it takes bool, integers or floats, not c64; `convert` the value"),
+            (x.sort(2), "`sort(f32[2,3])`: there is no axis 2 among 2 dimensions"),
+            (Value::scalar(1f32).argsort(-1), "`argsort(f32[])`: there is no axis -1 among 0 dimensions"),
+            (
+                x.sort_by_key(&x.t(), 0),
+                "`sort_by_key(f32[2,3], f32[3,2])`: there is a key for each element, so the shape is [2,3], not [3,2]",
+            ),
+            (x.top_k(4).0, "`top_k(f32[2,3])`: there are 3 elements along the last axis, not 4"),
+            (x.top_k(-1).1, "`top_k(f32[2,3])`: there are 3 elements along the last axis, not -1"),
+        ] {
+            assert_eq!(refused(&wrong), expected);
+        }
+    }
+}
