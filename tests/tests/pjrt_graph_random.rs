@@ -7,11 +7,13 @@ use dispatch_runtime::prelude::*;
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
-/// Computes values that need no argument.
-fn run<const N: usize>(values: [Value; N]) -> Vec<Array> {
+/// What is drawn with the key of a seed. The seed is an argument, so that the device computes and not the compiler.
+fn run<const N: usize>(seed: i64, values: impl FnOnce(Key) -> [Value; N]) -> Vec<Array> {
+    let graph = Graph::new();
+    let key = Key::seed(graph.input("seed", &Aval::new(DType::I64, [])));
+    let program = graph.program(values(key)).unwrap();
     let client = Client::cpu().unwrap();
-    let program = Graph::new().program(values).unwrap();
-    client.compile(&program).unwrap().execute(&[]).unwrap()
+    client.compile(&program).unwrap().execute(&[&client.array(&[seed], []).unwrap()]).unwrap()
 }
 
 fn get<T: Element>(array: &Array) -> Vec<T> {
@@ -58,20 +60,21 @@ fn halves(key: [u64; 2], n: u64) -> Vec<u32> {
 fn bits_are_those_of_threefry() {
     // The known answer of the authors' library, for a key and a counter of zeros.
     assert_eq!(threefry(0, 0), 0x99BA_4EFE_6B20_0159);
-    let key = Key::seed(42);
     let state = splitmix(42);
-    let results = run([
-        key.bits(DType::U64, [2, 3]),
-        key.bits(DType::I64, [7]),
-        key.bits(DType::U32, [3, 3]),
-        key.bits(DType::I32, []),
-        key.bits(DType::U16, [5]),
-        key.bits(DType::I16, [1]),
-        key.bits(DType::U8, [5]),
-        key.bits(DType::I8, [2, 3]),
-        key.bits(DType::U8, [2, 0]),
-        key.data().clone(),
-    ]);
+    let results = run(42, |key| {
+        [
+            key.bits(DType::U64, [2, 3]),
+            key.bits(DType::I64, [7]),
+            key.bits(DType::U32, [3, 3]),
+            key.bits(DType::I32, []),
+            key.bits(DType::U16, [5]),
+            key.bits(DType::I16, [1]),
+            key.bits(DType::U8, [5]),
+            key.bits(DType::I8, [2, 3]),
+            key.bits(DType::U8, [2, 0]),
+            key.data().clone(),
+        ]
+    });
     assert_eq!(get::<u64>(&results[0]), words(state, 6));
     assert_eq!(get::<i64>(&results[1]), words(state, 7).iter().map(|x| *x as i64).collect::<Vec<_>>());
     assert_eq!(get::<u32>(&results[2]), halves(state, 9));
@@ -128,18 +131,18 @@ fn keys_come_from_seeds_splits_and_counts() {
 
 #[test]
 fn streams_have_nothing_in_common() {
-    let key = Key::seed(0);
-    let mut keys = vec![key.clone(), Key::seed(1), Key::seed(u64::MAX)];
-    keys.extend(key.split_n(20));
-    keys.extend((0..20).map(|i| key.fold_in(i)));
-    keys.extend(keys[3].split_n(3));
-    keys.extend(keys[23].split_n(3));
-    let n = keys.len();
-    let all: [Value; 49] =
-        keys.iter().map(|key| key.bits(DType::U64, [1000])).collect::<Vec<_>>().try_into().unwrap();
-    let streams: Vec<Vec<u64>> = run(all).iter().map(get::<u64>).collect();
+    let streams = run(0, |key| {
+        let mut keys = vec![key.clone(), Key::seed(1), Key::seed(u64::MAX)];
+        keys.extend(key.split_n(8));
+        keys.extend((0..8).map(|i| key.fold_in(i)));
+        keys.extend(keys[3].split_n(3));
+        keys.extend(keys[11].split_n(3));
+        let drawn: Vec<Value> = keys.iter().map(|key| key.bits(DType::U64, [1000])).collect();
+        <[Value; 25]>::try_from(drawn).unwrap()
+    });
+    let streams: Vec<Vec<u64>> = streams.iter().map(get::<u64>).collect();
     let distinct: HashSet<u64> = streams.iter().flatten().copied().collect();
-    assert_eq!(distinct.len(), n * 1000);
+    assert_eq!(distinct.len(), 25_000);
     // Of two independent streams half of the bits are equal: 32 000 with a standard deviation of 126.
     for (i, a) in streams.iter().enumerate() {
         for b in &streams[..i] {
@@ -164,25 +167,26 @@ fn histogram(items: impl IntoIterator<Item = usize>, n: usize) -> Vec<usize> {
 
 #[test]
 fn integers_are_uniform() {
-    let key = Key::seed(5);
     let state = splitmix(5);
     let low = Value::constant(&[-3i16, 0, 100, i16::MIN], [4]);
     let high = Value::constant(&[-2i16, 7, 103, i16::MAX], [4]);
     let thirds = 3i64 << 61;
-    let results = run([
-        key.uniform(DType::U8, [70_000], 10, 17),
-        key.uniform(DType::U8, [100_000], 0, 256),
-        key.uniform(DType::I8, [100_000], -128, 128),
-        key.uniform(DType::I16, [1000, 4], &low, &high),
-        key.uniform(DType::I32, [9], i32::MIN, 1i64 << 31),
-        key.uniform(DType::U32, [9], 5, 1_000_000_000),
-        key.uniform(DType::I64, [9], i64::MIN, i64::MAX),
-        key.uniform(DType::U64, [9], 1, u64::MAX),
-        key.uniform(DType::I64, [30_000], -thirds, thirds),
-        key.uniform(DType::I64, [3], Value::scalar(-7i64), -6),
-        key.uniform(DType::U64, [], 0, 1),
-        key.uniform(DType::I32, [3, 0], 0, 1),
-    ]);
+    let results = run(5, |key| {
+        [
+            key.uniform(DType::U8, [70_000], 10, 17),
+            key.uniform(DType::U8, [100_000], 0, 256),
+            key.uniform(DType::I8, [100_000], -128, 128),
+            key.uniform(DType::I16, [1000, 4], &low, &high),
+            key.uniform(DType::I32, [9], i32::MIN, 1i64 << 31),
+            key.uniform(DType::U32, [9], 5, 1_000_000_000),
+            key.uniform(DType::I64, [9], i64::MIN, i64::MAX),
+            key.uniform(DType::U64, [9], 1, u64::MAX),
+            key.uniform(DType::I64, [30_000], -thirds, thirds),
+            key.uniform(DType::I64, [3], Value::scalar(-7i64), -6),
+            key.uniform(DType::U64, [], 0, 1),
+            key.uniform(DType::I32, [3, 0], 0, 1),
+        ]
+    });
     let dice = get::<u8>(&results[0]);
     assert!(dice.iter().all(|n| (10..17).contains(n)));
     fits(&histogram(dice.iter().map(|n| usize::from(n - 10)), 7), &[1e4; 7]);
@@ -228,26 +232,27 @@ fn integers_are_uniform() {
 
 #[test]
 fn floats_are_uniform_and_never_reach_the_upper_bound() {
-    let key = Key::seed(6);
     let state = splitmix(6);
     let next = f64::from(f32::from_bits(1f32.to_bits() + 1));
     let high = Value::constant(&[1f32, 0.0, -1.0], [3]);
-    let results = run([
-        key.uniform(DType::F32, [400, 500], 0, 1),
-        key.uniform(DType::F64, [100_000], 0, 1),
-        key.uniform(DType::F16, [100_000], 0, 1),
-        key.uniform(DType::BF16, [100_000], 0, 1),
-        key.uniform(DType::F32, [100_000], 1, next),
-        key.uniform(DType::F32, [100_000], 16_777_216, 16_777_220),
-        key.uniform(DType::F32, [100_000], -3e38, 3e38),
-        key.uniform(DType::F64, [100_000], -1.5e308, 1.5e308),
-        key.uniform(DType::F32, [100_000, 3], high.clone() - 1.0, &high),
-        key.uniform(DType::F64, [100_000], -2.5, 7.25),
-        key.uniform(DType::BF16, [100_000], 2, 3),
-        key.uniform(DType::F16, [100_000], -60_000, 60_000),
-        key.uniform(DType::F32, [], 0, 1),
-        key.uniform(DType::F32, [0], 0, 1),
-    ]);
+    let results = run(6, |key| {
+        [
+            key.uniform(DType::F32, [400, 500], 0, 1),
+            key.uniform(DType::F64, [100_000], 0, 1),
+            key.uniform(DType::F16, [100_000], 0, 1),
+            key.uniform(DType::BF16, [100_000], 0, 1),
+            key.uniform(DType::F32, [100_000], 1, next),
+            key.uniform(DType::F32, [100_000], 16_777_216, 16_777_220),
+            key.uniform(DType::F32, [100_000], -3e38, 3e38),
+            key.uniform(DType::F64, [100_000], -1.5e308, 1.5e308),
+            key.uniform(DType::F32, [100_000, 3], high.clone() - 1.0, &high),
+            key.uniform(DType::F64, [100_000], -2.5, 7.25),
+            key.uniform(DType::BF16, [100_000], 2, 3),
+            key.uniform(DType::F16, [100_000], -60_000, 60_000),
+            key.uniform(DType::F32, [], 0, 1),
+            key.uniform(DType::F32, [0], 0, 1),
+        ]
+    });
     // Exact, and so the same on each device.
     let expected: Vec<f32> = halves(state, 200_000).iter().map(|r| (r >> 8) as f32 / 16_777_216.0).collect();
     let unit = get::<f32>(&results[0]);
@@ -338,19 +343,20 @@ fn is_normal(x: &[f64], deviation: f64) {
 fn normal_numbers_are_normal_to_the_tails() {
     assert!((normal_below(-1.0) - 0.158_655_253_931_457_05).abs() < 1e-14);
     assert!((normal_below(-4.0) / 3.167_124_183_311_992e-5 - 1.0).abs() < 1e-10);
-    let key = Key::seed(7);
     let state = splitmix(7);
-    let results = run([
-        key.normal(DType::F32, [200_001]),
-        key.normal(DType::F64, [200, 1000]),
-        key.normal(DType::C64, [100_000]),
-        key.normal(DType::C128, [3]),
-        key.normal(DType::F16, [1001]),
-        key.normal(DType::BF16, [3]),
-        key.normal(DType::F32, []),
-        key.normal(DType::F64, [0, 3]),
-        key.normal(DType::F64, [3]),
-    ]);
+    let results = run(7, |key| {
+        [
+            key.normal(DType::F32, [200_001]),
+            key.normal(DType::F64, [200, 1000]),
+            key.normal(DType::C64, [100_000]),
+            key.normal(DType::C128, [3]),
+            key.normal(DType::F16, [1001]),
+            key.normal(DType::BF16, [3]),
+            key.normal(DType::F32, []),
+            key.normal(DType::F64, [0, 3]),
+            key.normal(DType::F64, [3]),
+        ]
+    });
     let f32s = get::<f32>(&results[0]);
     is_normal(&f32s.iter().map(|x| f64::from(*x)).collect::<Vec<_>>(), 1.0);
     let f64s = get::<f64>(&results[1]);
@@ -387,13 +393,21 @@ fn the_extremes_of_a_draw_are_finite() {
         least = least.min((r, counter));
         most = most.max((r, counter));
     }
-    let key = |counter: u64| Key::from_data(&Value::constant(&[9, counter], [2]));
-    let draws = |key: Key| {
-        [key.normal(DType::F32, []), key.exponential(DType::F32, []), key.uniform(DType::F32, [], 0, 1)]
-    };
-    let [a, b, c] = draws(key(least.1));
-    let [d, e, f] = draws(key(most.1));
-    let results: Vec<f32> = run([a, b, c, d, e, f]).iter().map(|x| get::<f32>(x)[0]).collect();
+    let graph = Graph::new();
+    let state = graph.input("state", &Aval::new(DType::U64, [2]));
+    let key = Key::from_data(&state);
+    let program = graph.program([
+        key.normal(DType::F32, []),
+        key.exponential(DType::F32, []),
+        key.uniform(DType::F32, [], 0, 1),
+    ]);
+    let client = Client::cpu().unwrap();
+    let executable = client.compile(program.unwrap()).unwrap();
+    let draws = [least.1, most.1].map(|counter| {
+        let state = client.array(&[9, counter], [2]).unwrap();
+        executable.execute(&[&state]).unwrap().iter().map(|x| get::<f32>(x)[0]).collect::<Vec<_>>()
+    });
+    let results = draws.concat();
     let expected = |r: u32| -((f64::from(r) + 0.5) / 2f64.powi(32)).ln();
     assert!((f64::from(results[1]) - expected(least.0)).abs() < 2e-5 && results[1] > 10.0);
     assert!(results[0].is_finite() && results[3].is_finite());
@@ -406,18 +420,19 @@ fn the_extremes_of_a_draw_are_finite() {
 
 #[test]
 fn other_distributions() {
-    let key = Key::seed(8);
     let p = Value::constant(&[0f64, 0.25, 1.0, -1.0, 2.0, f64::NAN], [6]);
-    let results = run([
-        key.exponential(DType::F32, [100_000]),
-        key.exponential(DType::F64, [100_000]),
-        key.bernoulli(0.3, [100_000]),
-        key.bernoulli(0, [1000]),
-        key.bernoulli(1, [1000]),
-        key.bernoulli(&p, [10_000, 6]),
-        key.bernoulli(0.5, []),
-        key.exponential(DType::BF16, [2, 0]),
-    ]);
+    let results = run(8, |key| {
+        [
+            key.exponential(DType::F32, [100_000]),
+            key.exponential(DType::F64, [100_000]),
+            key.bernoulli(0.3, [100_000]),
+            key.bernoulli(0, [1000]),
+            key.bernoulli(1, [1000]),
+            key.bernoulli(&p, [10_000, 6]),
+            key.bernoulli(0.5, []),
+            key.exponential(DType::BF16, [2, 0]),
+        ]
+    });
     for x in [get::<f32>(&results[0]).iter().map(|x| f64::from(*x)).collect(), get::<f64>(&results[1])] {
         assert!(x.iter().all(|x| *x >= 0.0));
         // Sixteen parts that are as probable.

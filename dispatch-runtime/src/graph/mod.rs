@@ -59,7 +59,7 @@ pub use operand::Operand;
 pub use operand::{Arg, Scalar};
 #[doc(hidden)]
 pub use ops::Part;
-pub use ops::{Attribute, CustomCall, Key, Results, custom_call, raw};
+pub use ops::{Attribute, Conv, CustomCall, Key, Padding, Results, Window, custom_call, raw};
 pub use ops::{Combine, GatherOptions, ScatterOptions, Slice, Slices, Step, concatenate, stack, step};
 pub use ops::{Transpose, TriangularOptions, einsum};
 pub use value::Value;

@@ -26,6 +26,7 @@ impl Takes {
     pub const REALS: Takes = Takes(REAL);
     pub const ORDERED: Takes = Takes(REAL | BOOL);
     pub const ANALYTIC: Takes = Takes(FLOAT | COMPLEX);
+    pub const COMPLEX: Takes = Takes(COMPLEX);
     pub const BOOLS: Takes = Takes(BOOL);
     pub const INTS: Takes = Takes(INT);
     pub const BITS: Takes = Takes(BOOL | INT);

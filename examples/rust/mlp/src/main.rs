@@ -37,4 +37,3 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!((stats.compiles, stats.hits), (1, STEPS as u64), "the step is compiled once");
     Ok(())
 }
-

@@ -87,7 +87,8 @@ pub fn against_jax(client: Client, results: &mut Results) {
         println!("\n`mlp` against JAX: skipped, because there is no JAX (`make bench` gets it)");
         return;
     };
-    let iris = Iris::read(&std::fs::read_to_string(&table).expect("the table is there")).expect("it is right");
+    let iris =
+        Iris::read(&std::fs::read_to_string(&table).expect("the table is there")).expect("it is right");
     let (n, features, classes) = (iris.rows as i64, iris.features as i64, iris.species.len() as i64);
     let family = Train::new(&client);
     let x = client.array(&iris.x, [n, features]).expect("the table is rectangular");
@@ -109,10 +110,7 @@ pub fn against_jax(client: Client, results: &mut Results) {
     let theirs: f32 = peer.run(200).parse().expect("a loss");
     assert!((ours - theirs).abs() < 1e-3 * theirs, "the steps differ: {ours} and {theirs}");
 
-    let mut cases = [
-        case("jax.jit", |n| drop(peer.run(n))),
-        case("dispatch", |n| drop(step(n))),
-    ];
+    let mut cases = [case("jax.jit", |n| drop(peer.run(n))), case("dispatch", |n| drop(step(n)))];
     let rounds = rounds(&mut cases, 150, 100);
     rounds.print("A training step of `mlp`, f32, batch 150");
     let ratio = rounds.ratio(1, 0);
