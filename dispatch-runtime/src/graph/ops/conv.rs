@@ -313,3 +313,6 @@ impl Layout {
         Ok(shape)
     }
 }
+
+#[cfg(test)]
+mod tests;

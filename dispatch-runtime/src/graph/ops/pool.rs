@@ -150,54 +150,61 @@ impl Value {
         combine: impl FnOnce(Value, Value) -> Value,
     ) -> Value {
         let init = init.operand();
-        build("reduce_window", &[Arg::Value(self), init], || {
-            let init = init.at(self.dtype(), &[])?;
-            same_dtype(self, &init)?;
-            if init.rank() > 0 {
-                return Err(format!("it starts from a scalar, not from {init:?}"));
-            }
-            let scalar = init.aval().clone();
-            let mut layout = window.place(self)?;
-            let block = closed_block(&[scalar.clone(), scalar.clone()], |values| {
-                let [a, b] = <[Value; 2]>::try_from(values).expect("a block has as many values as types");
-                vec![combine(a, b)]
-            });
-            if let Some(wrong) = first(&block.results) {
-                return Ok(wrong.clone());
-            }
-            block.check_closed(&[scalar])?;
+        build("reduce_window", &[Arg::Value(self), init], || self.windows(init, window, combine))
+    }
 
-            let rank = self.rank();
-            let mut shape = self.shape().to_vec();
-            layout.axes.iter().zip(&layout.placed).for_each(|(&axis, placed)| shape[axis] = placed.windows);
-            let shape = aval(self.dtype(), &shape)?;
-            let mut array = self.clone();
-            if layout.placed.iter().any(|axis| axis.low < 0 || axis.high < 0) {
-                // Some compilers do not survive a window that begins inside the array.
-                let low = layout.spread(rank, 0, |i| layout.placed[i].low);
-                let high = layout.spread(rank, 0, |i| layout.placed[i].high);
-                array = self.pad(low, high, vec![0; rank], &init);
-                layout.placed.iter_mut().for_each(|axis| (axis.low, axis.high) = (0, 0));
-            }
-            let numbers = |name: &str, number: &dyn Fn(usize) -> i64| {
-                let all: Vec<String> = layout.spread(rank, 1, number).iter().map(i64::to_string).collect();
-                let colon = if all.is_empty() { "" } else { ": " };
-                format!("{name} = array<i64{colon}{}>", all.join(", "))
-            };
+    #[track_caller]
+    fn windows(
+        &self,
+        init: Arg<'_>,
+        window: &Window,
+        combine: impl FnOnce(Value, Value) -> Value,
+    ) -> Result<Value, Reason> {
+        let init = init.at(self.dtype(), &[])?;
+        same_dtype(self, &init)?;
+        if init.rank() > 0 {
+            return Err(format!("it starts from a scalar, not from {init:?}"));
+        }
+        let scalar = init.aval().clone();
+        let mut layout = window.place(self)?;
+        let block = closed_block(&[scalar.clone(), scalar.clone()], |values| {
+            let [a, b] = <[Value; 2]>::try_from(values).expect("a block has as many values as types");
+            vec![combine(a, b)]
+        });
+        if let Some(wrong) = first(&block.results) {
+            return Ok(wrong.clone());
+        }
+        block.check_closed(&[scalar])?;
+
+        let rank = self.rank();
+        let mut shape = self.shape().to_vec();
+        layout.axes.iter().zip(&layout.placed).for_each(|(&axis, placed)| shape[axis] = placed.windows);
+        let shape = aval(self.dtype(), &shape)?;
+        let mut array = self.clone();
+        if layout.placed.iter().any(|axis| axis.low < 0 || axis.high < 0) {
+            // Some compilers do not survive a window that begins inside the array.
             let low = layout.spread(rank, 0, |i| layout.placed[i].low);
             let high = layout.spread(rank, 0, |i| layout.placed[i].high);
-            let pads: Vec<String> =
-                low.iter().zip(high).map(|(low, high)| axes::list(&[*low, high])).collect();
-            let pads = if pads.is_empty() { String::new() } else { axes::list(&pads) };
-            let text = format!(
-                "\"stablehlo.reduce_window\"($0, $1) <{{{}, {}, {}, padding = dense<{pads}> : tensor<{rank}x2xi64>}}> ($r0)",
-                numbers("window_dimensions", &|i| layout.along[i].window),
-                numbers("window_strides", &|i| layout.along[i].stride),
-                numbers("window_dilations", &|i| layout.along[i].dilation),
-            );
-            let extra = Extra { blocks: vec![block], ..Extra::default() };
-            Ok(op_many(text, &[array, init], [shape], extra)?.remove(0))
-        })
+            array = self.pad(low, high, vec![0; rank], &init);
+            layout.placed.iter_mut().for_each(|axis| (axis.low, axis.high) = (0, 0));
+        }
+        let numbers = |name: &str, number: &dyn Fn(usize) -> i64| {
+            let all: Vec<String> = layout.spread(rank, 1, number).iter().map(i64::to_string).collect();
+            let colon = if all.is_empty() { "" } else { ": " };
+            format!("{name} = array<i64{colon}{}>", all.join(", "))
+        };
+        let low = layout.spread(rank, 0, |i| layout.placed[i].low);
+        let high = layout.spread(rank, 0, |i| layout.placed[i].high);
+        let pads: Vec<String> = low.iter().zip(high).map(|(low, high)| axes::list(&[*low, high])).collect();
+        let pads = if pads.is_empty() { String::new() } else { axes::list(&pads) };
+        let text = format!(
+            "\"stablehlo.reduce_window\"($0, $1) <{{{}, {}, {}, padding = dense<{pads}> : tensor<{rank}x2xi64>}}> ($r0)",
+            numbers("window_dimensions", &|i| layout.along[i].window),
+            numbers("window_strides", &|i| layout.along[i].stride),
+            numbers("window_dilations", &|i| layout.along[i].dilation),
+        );
+        let extra = Extra { blocks: vec![block], ..Extra::default() };
+        Ok(op_many(text, &[array, init], [shape], extra)?.remove(0))
     }
 
     /// The greatest element of each window; NaN if there is one. Of a window in the padding: the least number of the dtype.
@@ -219,7 +226,7 @@ impl Value {
         build("max_pool", &[Arg::Value(self)], || {
             Takes::ORDERED.check(self.dtype())?;
             let least = extreme(self.dtype(), false).expect("a dtype with an order has a least number");
-            Ok(self.reduce_window(Arg::Scalar(least), window, |a, b| a.maximum(b)))
+            self.windows(Arg::Scalar(least), window, |a, b| a.maximum(b))
         })
     }
 
@@ -233,7 +240,7 @@ impl Value {
         build("min_pool", &[Arg::Value(self)], || {
             Takes::ORDERED.check(self.dtype())?;
             let greatest = extreme(self.dtype(), true).expect("a dtype with an order has a greatest number");
-            Ok(self.reduce_window(Arg::Scalar(greatest), window, |a, b| a.minimum(b)))
+            self.windows(Arg::Scalar(greatest), window, |a, b| a.minimum(b))
         })
     }
 
@@ -246,7 +253,7 @@ impl Value {
     pub fn sum_pool(&self, window: &Window) -> Value {
         build("sum_pool", &[Arg::Value(self)], || {
             Takes::NUMBERS.check(self.dtype())?;
-            Ok(self.widened().window_sum(window).convert(self.dtype()))
+            Ok(self.widened().window_sum(window)?.convert(self.dtype()))
         })
     }
 
@@ -261,10 +268,9 @@ impl Value {
         build("avg_pool", &[Arg::Value(self)], || {
             Takes::ANALYTIC.check(self.dtype())?;
             let layout = window.place(self)?;
-            let wide = self.widened();
-            let counts = layout.counts(part(wide.dtype()).unwrap_or(wide.dtype()), self.rank())?;
-            let counts = counts.convert(wide.dtype());
-            Ok((wide.window_sum(window) / counts).convert(self.dtype()))
+            let sum = self.widened().window_sum(window)?;
+            let counts = layout.counts(part(sum.dtype()).unwrap_or(sum.dtype()), self.rank())?;
+            Ok((&sum / counts.convert(sum.dtype())).convert(self.dtype()))
         })
     }
 
@@ -278,7 +284,10 @@ impl Value {
     }
 
     #[track_caller]
-    fn window_sum(&self, window: &Window) -> Value {
-        self.reduce_window(Arg::Scalar(zero(self.dtype())), window, |a, b| a + b)
+    fn window_sum(&self, window: &Window) -> Result<Value, Reason> {
+        self.windows(Arg::Scalar(zero(self.dtype())), window, |a, b| a + b)
     }
 }
+
+#[cfg(test)]
+mod tests;
