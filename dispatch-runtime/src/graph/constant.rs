@@ -143,8 +143,14 @@ pub(super) fn splat(number: Scalar, dtype: DType, shape: &[i64]) -> Result<Value
 }
 
 /// Writes a number as an element of this dtype.
-fn literal(number: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason> {
-    let wrong = |why: &str| Err(format!("{number} is no {dtype}{why}"));
+fn literal(given: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason> {
+    let wrong = |why: &str| Err(format!("{given} is no {dtype}{why}"));
+    let number = match given {
+        Scalar::Int(x) if dtype.is_float() => Scalar::Float(x as f64),
+        Scalar::Int(x) if dtype.is_complex() => Scalar::Complex(x as f64, 0.0),
+        Scalar::Float(x) if dtype.is_complex() => Scalar::Complex(x, 0.0),
+        other => other,
+    };
     match number {
         Scalar::Bool(x) if dtype == DType::Bool => out.push_str(if x { "true" } else { "false" }),
         Scalar::Int(x) if dtype.is_int() => {
@@ -154,28 +160,21 @@ fn literal(number: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason>
             }
             let _ = write!(out, "{x}");
         }
-        Scalar::Int(x) if dtype.is_float() || dtype.is_complex() => {
-            return literal(Scalar::Float(x as f64), dtype, out);
-        }
         Scalar::Float(x) if dtype.is_float() => {
-            if x.is_finite() && !float(x, dtype, out) {
-                out.clear();
+            if !float(x, dtype, out) {
                 return wrong(": it is too large");
-            } else if !x.is_finite() {
-                float(x, dtype, out);
             }
         }
-        Scalar::Float(x) if dtype.is_complex() => return literal(Scalar::Complex(x, 0.0), dtype, out),
         Scalar::Complex(re, im) if dtype.is_complex() => {
             let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
             out.push('(');
-            let fits = float(re, part, out) || !re.is_finite();
+            let re = float(re, part, out);
             out.push(',');
-            let fits = (float(im, part, out) || !im.is_finite()) && fits;
-            if !fits {
+            let im = float(im, part, out);
+            out.push(')');
+            if !re || !im {
                 return wrong(": it is too large");
             }
-            out.push(')');
         }
         Scalar::Float(_) if dtype.is_int() => return wrong("; write an integer, or `convert` the value"),
         Scalar::Bool(_) => return wrong("; write a number, or `convert` the value"),
@@ -184,7 +183,7 @@ fn literal(number: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason>
     Ok(())
 }
 
-/// Writes a float, rounded to the dtype; whether it is finite there.
+/// Writes a float, rounded to the dtype; whether it fits: a finite one has to be finite there.
 ///
 /// The shortest decimal text of a value is read back as that value, so nothing is rounded twice. Infinities and NaN are
 /// written by their bits, the only way that MLIR has.
@@ -197,7 +196,7 @@ fn float(x: f64, dtype: DType, out: &mut String) -> bool {
     };
     if !rounded.is_finite() {
         let _ = write!(out, "0x{bits:0width$X}");
-        return false;
+        return !x.is_finite();
     }
     let from = out.len();
     let _ =

@@ -121,13 +121,17 @@ pub fn while_loop<S: Carry>(init: S, condition: impl FnOnce(S) -> Value, body: i
         let body = block(&types, |values| body(rebuild(values)).list());
         Ok((condition, body))
     });
-    let made = made.and_then(|(condition, body)| {
-        let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
-        with_blocks("while", &values, text, &types, [condition, body], |[condition, body]| {
-            is_condition(&condition.results[0])?;
-            same_types("a round", body, &types)
-        })
-    });
+    // Not in a closure, which would be the caller of what it calls.
+    let made = match made {
+        Ok((condition, body)) => {
+            let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
+            with_blocks("while", &values, text, &types, [condition, body], |[condition, body]| {
+                is_condition(&condition.results[0])?;
+                same_types("a round", body, &types)
+            })
+        }
+        Err(poisoned) => Err(poisoned),
+    };
     finish(&init, made)
 }
 
@@ -173,12 +177,15 @@ pub fn fori<S: Carry>(from: impl Operand, to: impl Operand, init: S, body: impl 
         });
         Ok((values, types, condition, body))
     });
-    let made = made.and_then(|(values, types, condition, body)| {
-        let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
-        with_blocks("fori", &values, text, &types, [condition, body], |[_, body]| {
-            same_types("a round", body, &types)
-        })
-    });
+    let made = match made {
+        Ok((values, types, condition, body)) => {
+            let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
+            with_blocks("fori", &values, text, &types, [condition, body], |[_, body]| {
+                same_types("a round", body, &types)
+            })
+        }
+        Err(poisoned) => Err(poisoned),
+    };
     finish(&init, made.map(|mut values| values.split_off(2)))
 }
 
@@ -307,12 +314,12 @@ fn with_blocks<B: AsRef<[Block]> + IntoIterator<Item = Block>>(
 /// Whether a block gives what it has to, as `a round` or `the other branch` does.
 fn same_types(what: &str, block: &Block, types: &[Aval]) -> Result<(), Reason> {
     if block.results.len() != types.len() {
-        let values = counted(types.len(), "value");
-        return Err(format!("{what} gives {} instead of {values}", block.results.len()));
+        let values = |n| counted(n, "value");
+        return Err(format!("{what} gives {}, not {}", values(block.results.len()), types.len()));
     }
     match block.results.iter().zip(types).find(|(result, aval)| result.aval() != *aval) {
         Some((result, aval)) => {
-            Err(format!("{what} gives {result:?} instead of {}", short(aval.dtype(), aval.shape())))
+            Err(format!("{what} gives {result:?}, not {}", short(aval.dtype(), aval.shape())))
         }
         None => Ok(()),
     }
