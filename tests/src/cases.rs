@@ -38,6 +38,7 @@ impl Default for Cases {
 }
 
 impl Cases {
+    /// No inputs and no results yet.
     pub fn new() -> Cases {
         Cases { graph: Graph::new(), inputs: Vec::new(), cases: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! Sorting.
 
 use super::super::axes;
-use super::super::make::{Extra, op_many, places};
+use super::super::make::{Extra, aval, op_many, places};
 use super::super::operand::Arg;
 use super::super::poison::{Reason, build, build_many};
 use super::super::region::closed_block;
@@ -95,13 +95,24 @@ impl Value {
     #[track_caller]
     pub fn top_k(&self, k: i64) -> (Value, Value) {
         let [values, places] = build_many("top_k", &[Arg::Value(self)], || {
-            let places = places_along(self, -1)?;
-            let n = self.shape()[self.rank() - 1];
+            Takes::ORDERED.check(self.dtype())?;
+            let axis = axes::axis(-1, self.rank())?;
+            let n = countable(self, axis)?;
             if !(0..=n).contains(&k) {
                 return Err(format!("there are {n} elements along the last axis, not {k}"));
             }
-            let both = sorted(self, &[&places], -1, Order::Falling)?;
-            Ok([both[0].slice_axis(-1, 0, k), both[1].slice_axis(-1, 0, k)])
+            let mut shape = self.shape().to_vec();
+            shape[axis] = k;
+            let results = [Aval::new(self.dtype(), &shape), aval(DType::I32, &shape)?];
+            if results[0].len() == 0 {
+                return Ok(results.map(|result| Value::zeros(result.dtype(), result.shape())));
+            }
+            let text = format!("\"chlo.top_k\"($0) <{{k = {k} : i64}}>");
+            let mut top = op_many(text, &[by_bits(self)], results, Extra::default())?;
+            let places = top.remove(1);
+            // The keys are not the elements: these keep the sign of 0.
+            let values = if self.dtype().is_float() { self.take_along(&places, -1) } else { top.remove(0) };
+            Ok([values, places])
         });
         (values, places)
     }
@@ -146,14 +157,30 @@ fn comes_first(a: &Value, b: &Value) -> Value {
     if a.dtype().is_float() { less.or(b.is_nan().and(a.is_nan().not())) } else { less }
 }
 
+/// Floats whose order by bits, in which CHLO compares, is that of [`comes_first`]: there -NaN is the least and -0 less
+/// than 0.
+fn by_bits(value: &Value) -> Value {
+    if !value.dtype().is_float() {
+        return value.clone();
+    }
+    let number = value.eq(0).select(0, value);
+    value.is_nan().select(f64::NAN, number)
+}
+
 /// The place of each element along an axis.
 fn places_along(value: &Value, axis: i64) -> Result<Value, Reason> {
     let axis = axes::axis(axis, value.rank())?;
+    countable(value, axis)?;
+    Ok(Value::iota(DType::I32, value.shape(), axis as i64))
+}
+
+/// The size of an axis, if an `i32` counts its elements.
+fn countable(value: &Value, axis: usize) -> Result<i64, Reason> {
     let n = value.shape()[axis];
     if n > i64::from(i32::MAX) {
         return Err(format!("axis {axis} has {n} elements, too many for an i32"));
     }
-    Ok(Value::iota(DType::I32, value.shape(), axis as i64))
+    Ok(n)
 }
 
 #[cfg(test)]
