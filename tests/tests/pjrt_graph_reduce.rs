@@ -1,6 +1,7 @@
 //! Reductions and normalised exponentials of the graph builder, on a real plugin.
 
-use dispatch_runtime::graph::{Value, keep};
+use dispatch_runtime::CompileOptions;
+use dispatch_runtime::graph::{Graph, Value, keep};
 use dispatch_runtime::prelude::*;
 use dispatch_tests::cases::Cases;
 
@@ -239,4 +240,27 @@ fn cumulative_reductions_take_in_every_element_up_to_each_one() {
         &sums.iter().map(|x| 2.0 * x).collect::<Vec<_>>(),
     );
     cases.run();
+}
+
+#[test]
+fn maxima_keep_nan_unless_compile_options_say_otherwise() {
+    let graph = Graph::new();
+    let [x, y] = ["x", "y"].map(|name| graph.input(name, &Aval::new(DType::F32, [8])));
+    let program = graph.program(x.maximum(&y)).unwrap();
+    let client = Client::cpu().unwrap();
+    let [x, y] = [[1f32; 8], [f32::NAN; 8]].map(|data| client.array(&data, [8]).unwrap());
+    // A map entry, field 7, of the flag's name and a message with `true` in field 2.
+    let name = "xla_cpu_enable_fast_min_max";
+    let entry = [&[0x0a, name.len() as u8], name.as_bytes(), &[0x12, 2, 0x10, 1]].concat();
+    let fast = CompileOptions::from_proto([&[0x3a, entry.len() as u8], &*entry].concat()).unwrap();
+    let exact = CompileOptions::default();
+    for (options, nan) in [(None, true), (Some(exact), true), (Some(fast), false)] {
+        let executable = match &options {
+            None => client.compile(&program),
+            Some(options) => client.compile_with(&program, client.default_device(), options),
+        };
+        let results = executable.unwrap().execute(&[&x, &y]).unwrap();
+        let all_nan = results[0].to_vec::<f32>().unwrap().iter().all(|x| x.is_nan());
+        assert_eq!(all_nan, nan, "{options:?}");
+    }
 }

@@ -18,6 +18,9 @@ use crate::{Error, Result};
 ///
 /// The runtime compiles every program for one device, so options that ask for several replicas or partitions, or that
 /// assign devices, are refused.
+///
+/// On CPU the runtime turns `xla_cpu_enable_fast_min_max` off, with which XLA loses NaN in maxima and minima, unless the
+/// options turn it on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     encoded: Vec<u8>,
@@ -77,14 +80,14 @@ pub(super) fn compile(
             });
         }
     };
-    let ours = &shared.compile_options[device];
     let loaded = match options {
-        None => load(shared, code, ours)?,
-        // Serialized messages behind each other are one message in which later fields win, so our defaults go first and
-        // the device goes last.
+        None => load(shared, code, &shared.compile_options[device])?,
+        // Serialized messages behind each other are one message in which later fields win, so the defaults go first and
+        // the device goes last. It may be there once: its lists would grow.
         Some(options) => {
+            let defaults = proto::default_options(&shared.platform);
             let device = proto::compile_options(shared.devices[device].id);
-            load(shared, code, &[ours, &*options.encoded, &*device].concat())?
+            load(shared, code, &[&*defaults, &*options.encoded, &*device].concat())?
         }
     };
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
