@@ -446,3 +446,24 @@ fn other_distributions() {
     assert_eq!([0, 2, 3, 4, 5].map(column), [0, 10_000, 0, 10_000, 0]);
     fits(&[column(1), 10_000 - column(1)], &[2500.0, 7500.0]);
 }
+
+#[test]
+fn each_order_is_as_probable() {
+    let results = run(9, |key| {
+        let orders = fori(0, 6000, (Value::zeros(DType::I32, [27]), key.clone()), |i, (counts, key)| {
+            // The order of three numbers as one number: its digits in base 3.
+            let digits = key.fold_in(i).permutation(3) * Value::constant(&[9i32, 3, 1], [3]);
+            let hit = Value::iota(DType::I32, [27], 0).eq(digits.sum(..));
+            (counts + hit.convert(DType::I32), key)
+        });
+        [orders.0, key.permutation(1000), key.permutation(0), key.permutation(1)]
+    });
+    let counts: Vec<usize> = get::<i32>(&results[0]).iter().map(|n| *n as usize).filter(|n| *n > 0).collect();
+    assert_eq!(counts.len(), 6);
+    fits(&counts, &[1e3; 6]);
+    let mut order = get::<i32>(&results[1]);
+    assert!(order.iter().enumerate().filter(|(i, x)| *i as i32 == **x).count() < 10);
+    order.sort_unstable();
+    assert!(order.into_iter().eq(0..1000));
+    assert_eq!((results[2].shape(), get::<i32>(&results[3])), (&[0][..], vec![0]));
+}

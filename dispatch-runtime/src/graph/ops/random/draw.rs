@@ -152,6 +152,23 @@ impl Key {
         })
     }
 
+    /// The numbers from 0 to `n`, without `n`, in random order: `i32`, for [`take`](Value::take). Each order is as
+    /// probable as another.
+    ///
+    /// # Errors
+    ///
+    /// `n` is negative, or more than an `i32` counts.
+    #[track_caller]
+    pub fn permutation(&self, n: i64) -> Value {
+        build("permutation", &[Arg::Value(&self.0)], || {
+            if !(0..=i64::from(i32::MAX)).contains(&n) {
+                return Err(format!("there is no order of {n} numbers"));
+            }
+            // Two of the 64-bit numbers are equal once in 2^64 / n^2 times.
+            Ok(self.random(DType::U64, n)?.argsort(0))
+        })
+    }
+
     /// Twice `n` random numbers: those at even places, and those at odd ones.
     #[track_caller]
     fn pairs(&self, dtype: DType, n: i64) -> Result<[Value; 2], Reason> {

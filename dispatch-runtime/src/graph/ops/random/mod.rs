@@ -24,6 +24,9 @@ use crate::{Aval, DType};
 /// the elements, and a longer one begins with the numbers of a shorter one. Floats that are computed from the bits may
 /// differ in their last digit between compilers; [`uniform`](Key::uniform) from 0 to 1 does not.
 ///
+/// Each draw, split and count that is folded in adds the rounds of Threefry to the program, which XLA compiles for some
+/// 50 ms. So draw many numbers at once, and keys for many draws by [`split_n`](Key::split_n) or in a loop.
+///
 /// ```
 /// use dispatch_runtime::graph::{Graph, Key, fori};
 /// use dispatch_runtime::prelude::*;
@@ -100,7 +103,7 @@ impl Key {
     pub fn from_data(data: &Value) -> Key {
         Key(build("from_data", &[Arg::Value(data)], || {
             if *data.aval() != Aval::new(DType::U64, [2]) {
-                return Err(format!("a key is {}", "ui64[2]"));
+                return Err("a key is ui64[2]".into());
             }
             Ok(data.clone())
         }))

@@ -73,6 +73,8 @@ fn a_wrong_draw_says_why() {
             "`bernoulli(key: ui64[2], NaN)`: a probability is between 0 and 1, NaN is not",
         ),
         (key.bernoulli(&x, [2]), "`bernoulli(key: ui64[2], x: f64[3])`: [3] does not broadcast to [2]"),
+        (key.permutation(-1), "`permutation(key: ui64[2])`: there is no order of -1 numbers"),
+        (key.permutation(1 << 31), "`permutation(key: ui64[2])`: there is no order of 2147483648 numbers"),
         (key.fold_in(1.5).0, "`fold_in(key: ui64[2], 1.5)`: what is folded in is an integer scalar, not 1.5"),
         (
             key.fold_in(&x).0,
