@@ -78,12 +78,13 @@ def from_wide(values, name):
 
 def wide(array):
     """An array at the precision in which expected values are computed."""
+    array = np.asarray(array)
     name = NAMES[array.dtype]
     if name == "f64":
         return array.astype(WIDE)
     if name in FLOATS:
         return array.astype(np.float64)
-    return array.astype(WIDE_COMPLEX if name in COMPLEX else object)
+    return np.asarray(array.astype(WIDE_COMPLEX if name in COMPLEX else object))
 
 
 def ints(name):
@@ -127,9 +128,11 @@ def bits_of(name, n, seed=0):
     raw = np.random.default_rng(seed).bytes(n * dtype.itemsize)
     out = np.frombuffer(raw, dtype).copy()
     if name in FLOATS and n >= 6:
-        info = finfo(name)
-        extra = [-0.0, np.inf, -np.inf, float(info.smallest_subnormal), 0.0]
+        extra = [-0.0, np.inf, -np.inf, float(finfo(name).smallest_subnormal), 0.0]
         out[:5] = np.array(extra).astype(dtype)
+    if name == "bf16":
+        # XLA on the CPU may move these as f32, where subnormals become zeros.
+        out[np.abs(out.astype(np.float64)) < float(finfo(name).smallest_normal)] = dtype.type(1)
     return out
 
 
@@ -154,6 +157,16 @@ def uniform(name, shape, seed=0, low=-2.0, high=2.0):
         parts = rng.uniform(low, high, (2, *shape))
         return (parts[0] + 1j * parts[1]).astype(DTYPES[name])
     return cast(rng.uniform(low, high, shape), name)
+
+
+# Shapes are the same code for every dtype: the rarer ones are tried with these only.
+EVERY_EDGE = ["i32", "f32"]
+
+
+def edges(name, shapes, always=3):
+    """Which of some shapes to try with a dtype: all, or as many of the first ones."""
+    shapes = list(shapes)
+    return shapes if name in EVERY_EDGE else shapes[:always]
 
 
 class Group:

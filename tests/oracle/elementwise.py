@@ -150,32 +150,25 @@ LOGIC = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor, "max
 
 
 def unary_shapes(a):
-    """The values as a list, and the edges: rank 0, size 0, and for some dtypes size 1 and two dimensions."""
-    yield a
-    yield a[1].reshape(())
-    yield a[:0].reshape(2, 0)
-    if NAMES[a.dtype] in EVERY_EDGE:
-        yield a[:1]
-        yield a[: len(a) // 2 * 2].reshape(2, -1)
+    """The values as a list, and the edges: size 0, rank 0, size 1, two dimensions."""
+    shapes = [a, a[:0].reshape(2, 0), a[1].reshape(()), a[:1], a[: len(a) // 2 * 2].reshape(2, -1)]
+    return edges(NAMES[a.dtype], shapes, 2)
 
 
 def binary_shapes(a):
     """Every pair by broadcasting, and the edges."""
-    b = a[::-1]
-    even = len(a) // 2
-    yield a.reshape(-1, 1), a
-    yield a[0].reshape(()), a[1].reshape(())
-    yield a[:1], a[:0].reshape(3, 0)
-    if NAMES[a.dtype] in EVERY_EDGE:
-        yield a, b
-        yield a[1].reshape(()), a[:2]
-        yield a[:2], a[0].reshape(())
-        yield a[:0], a[:0]
-        yield a[: 2 * even].reshape(2, even), b[:even].reshape(1, even)
-
-
-# Shapes are the same code for every dtype: the rarer ones are tried with these.
-EVERY_EDGE = ["i32", "f32"]
+    b, even = a[::-1], len(a) // 2
+    shapes = [
+        (a.reshape(-1, 1), a),
+        (a[:1], a[:0].reshape(3, 0)),
+        (a[0].reshape(()), a[1].reshape(())),
+        (a, b),
+        (a[1].reshape(()), a[:2]),
+        (a[:2], a[0].reshape(())),
+        (a[:0], a[:0]),
+        (a[: 2 * even].reshape(2, even), b[:even].reshape(1, even)),
+    ]
+    return edges(NAMES[a.dtype], shapes, 2)
 
 
 def unary(group):
@@ -348,7 +341,7 @@ def conversions(group):
 def constants(group):
     for name in ALL:
         dtype = DTYPES[name]
-        for shape in [(), (0,), (3,), (2, 3), (2, 0, 3)]:
+        for shape in edges(name, [(2, 3), (), (2, 0, 3), (0,), (3,)], 2):
             sizes = ",".join(str(n) for n in shape)
             group.case("zeros", [], np.zeros(shape, dtype), dtype=name, shape=sizes)
             group.case("ones", [], np.ones(shape, dtype), dtype=name, shape=sizes)
@@ -365,7 +358,7 @@ def constants(group):
             if name in FLOATS or name in COMPLEX:
                 x = np.where(np.isnan(x), dtype.type(4), x).astype(dtype)
             group.case("constant", [x], x)
-        for x in a[:4]:
+        for x in edges(name, a, 2):
             group.case("scalar", [x], np.asarray(x))
 
 

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-GROUPS = ["elementwise"]
+GROUPS = ["elementwise", "movement", "indexing", "reductions", "special", "products", "matrices", "windows"]
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or GROUPS:

@@ -62,6 +62,11 @@ impl Case {
         numbers(self.text(key))
     }
 
+    /// Numbers that the call may leave out.
+    pub fn maybe(&self, key: &str) -> Option<Vec<i64>> {
+        self.find(key).map(numbers)
+    }
+
     pub fn flag(&self, key: &str) -> bool {
         self.find(key) == Some("1")
     }
