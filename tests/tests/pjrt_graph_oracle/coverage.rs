@@ -25,6 +25,7 @@ const RANDOM: &[&str] = &[
     "Key::normal",
     "Key::exponential",
     "Key::bernoulli",
+    "Key::permutation",
 ];
 
 /// Public functions and methods of the files of operations, by name, with the file that has them.
