@@ -4,7 +4,7 @@ mod plugin;
 
 use dispatch_runtime::Array;
 use dispatch_runtime::engine::pjrt::mark_donors;
-use plugin::{add, client, compile, pjrt, run, values};
+use plugin::{add, client, compile, engine, pjrt, run, values};
 
 #[test]
 fn a_marked_argument_gives_its_memory_to_the_result() {
@@ -18,6 +18,29 @@ fn a_marked_argument_gives_its_memory_to_the_result() {
     assert_eq!(values::<f32>(&run(&executable, &[&a, &b])), [3.0; 4]);
     assert_eq!(a.to_vec::<f32>().unwrap_err().code(), "donated");
     assert_eq!(values::<f32>(&b), [2.0; 4]);
+}
+
+#[test]
+fn large_memory_is_handed_over_and_little_memory_is_copied_where_that_is_faster() {
+    let client = client();
+    let donates_fast = engine(client).api_minor() >= 106;
+    for n in [1usize, 1 << 14, (1 << 14) + 1, 1 << 18] {
+        let text = mark_donors(&add(&format!("tensor<{n}xf32>")), &[true, false]).unwrap();
+        let executable = compile(client, &text);
+        // SAFETY: the options live as long as the executable, and are those of the C API: at byte 64 the number of
+        // arguments that may not be donated in spite of their marks.
+        let kept = unsafe { pjrt(&executable).execute_options().cast::<usize>().add(8).read() };
+        assert_eq!(kept, usize::from(!donates_fast && n <= 1 << 14), "{n} floats");
+
+        let step = client.array(&vec![1f32; n], [n as i64]).unwrap();
+        let mut sum = client.array(&vec![0f32; n], [n as i64]).unwrap();
+        for _ in 0..10 {
+            let given = sum.clone();
+            sum = run(&executable, &[&sum, &step]);
+            assert_eq!(given.to_vec::<f32>().unwrap_err().code(), "donated");
+        }
+        assert!(values::<f32>(&sum).iter().all(|&x| x == 10.0), "{n} floats");
+    }
 }
 
 #[test]
