@@ -96,7 +96,7 @@ fn a_wrong_operation_is_reported_where_the_program_is_made() {
     let x = graph.input("x", &Aval::new(DType::F32, [2, 3]));
     let y = graph.input("y", &Aval::new(DType::F64, [3]));
     let line = line!() + 1;
-    let wrong = (&x * &y).exp() + x.add(&Value::zeros(DType::F32, [4]));
+    let wrong = (&x * &y).exp() + x.add(Value::zeros(DType::F32, [4]));
     let error = graph.program(&wrong).unwrap_err();
     assert_eq!(error.code(), "graph");
     assert_eq!(

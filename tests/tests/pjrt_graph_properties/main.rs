@@ -3,6 +3,7 @@
 mod generate;
 mod interpret;
 mod large;
+mod moves;
 mod program;
 mod random;
 mod tensor;
@@ -67,7 +68,7 @@ fn check(client: Client, programs: &[(u64, Program)]) {
 /// The results of a program, by the builder.
 fn results(program: &Program, mut env: Vec<Value>) -> Vec<Value> {
     for node in &program.body.nodes {
-        let value = program::build_node(node, &mut env);
+        let value = program::build_node(node, &env);
         if let Err(error) = value.check() {
             panic!("a right operation is refused: {error}, {node:?}");
         }
@@ -86,7 +87,7 @@ fn text(program: &Program) -> String {
     let inputs = program.inputs.iter().map(|x| graph.input("x", &x.aval())).collect();
     let mut env: Vec<Value> = inputs;
     for node in &program.body.nodes {
-        let value = program::build_node(node, &mut env);
+        let value = program::build_node(node, &env);
         env.push(value);
     }
     let values = program.results.iter().map(|&i| env[i].clone()).collect();

@@ -110,7 +110,7 @@ pub fn build(block: &Block, env: &mut Vec<Value>) -> Value {
     result
 }
 
-pub fn build_node(node: &Node, env: &mut Vec<Value>) -> Value {
+pub fn build_node(node: &Node, env: &[Value]) -> Value {
     let with = |env: &[Value], more: [Value; 2], block: &Block| build(block, &mut [env, &more].concat());
     match node {
         Node::Op(op, args) => build_op(op, &args.iter().map(|&i| &env[i]).collect::<Vec<_>>()),
@@ -123,11 +123,11 @@ pub fn build_node(node: &Node, env: &mut Vec<Value>) -> Value {
             while_loop(init, |(i, _)| i.lt(*times), next).1
         }
         Node::If(condition, yes, no) => {
-            let branch = |block: &Block| build(block, &mut env.clone());
+            let branch = |block: &Block| build(block, &mut env.to_vec());
             if_else(&env[*condition], || branch(yes), || branch(no))
         }
         Node::Switch(index, branches) => {
-            switch(&env[*index], branches.len(), |i| build(&branches[i], &mut env.clone()))
+            switch(&env[*index], branches.len(), |i| build(&branches[i], &mut env.to_vec()))
         }
         Node::Call(args, body) => {
             let avals: Vec<Aval> = args.iter().map(|&i| env[i].aval().clone()).collect();
