@@ -141,7 +141,7 @@ fn wrong_loops_and_branches() {
         if_else(&positive, || x + 1, || x + i) => "`add(x: f32[2,3], i: i32[2,3])`: f32 and i32 are different dtypes; write `.convert(DType::F32)` or `.convert(DType::I32)`",
         while_loop(x.clone(), |x| x.gt(0.0), |x| x) => "`while(x: f32[2,3])`: the condition has to be a bool[], not bool[2,3]",
         while_loop(x.clone(), |x| x.gt(0.0).any(..), |x| x.sum(0)) => "`while(x: f32[2,3])`: a round gives f32[3], not f32[2,3]",
-        fori(0, 3, x.clone(), |_, x| x.convert(DType::F64)) => "`fori(i64[], i64[], x: f32[2,3])`: a round gives f64[2,3], not f32[2,3]",
+        fori(0, 3, x.clone(), |_, x| x.convert(DType::F64)) => "`fori(0, 3, x: f32[2,3])`: a round gives f64[2,3], not f32[2,3]",
         fori(0.5, 3, x.clone(), |_, x| x) => "`fori(0.5, 3, x: f32[2,3])`: 0.5 is no i64; write an integer, or `convert` the value",
         fori(0, s, x.clone(), |_, x| x) => "`fori(0, s: f32[], x: f32[2,3])`: the bounds have to be integer scalars of one dtype",
         switch(&positive, 2, |_| x.clone()) => "`switch(bool[])`: the index has to be an i32[]",

@@ -125,10 +125,18 @@ pub fn while_loop<S: Carry>(init: S, condition: impl FnOnce(S) -> Value, body: i
     let made = match made {
         Ok((condition, body)) => {
             let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
-            with_blocks("while", &values, text, &types, [condition, body], |[condition, body]| {
-                is_condition(&condition.results[0])?;
-                same_types("a round", body, &types)
-            })
+            with_blocks(
+                "while",
+                &args(&values),
+                &values,
+                text,
+                &types,
+                [condition, body],
+                |[condition, body]| {
+                    is_condition(&condition.results[0])?;
+                    same_types("a round", body, &types)
+                },
+            )
         }
         Err(poisoned) => Err(poisoned),
     };
@@ -180,7 +188,7 @@ pub fn fori<S: Carry>(from: impl Operand, to: impl Operand, init: S, body: impl 
     let made = match made {
         Ok((values, types, condition, body)) => {
             let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
-            with_blocks("fori", &values, text, &types, [condition, body], |[_, body]| {
+            with_blocks("fori", &shown, &values, text, &types, [condition, body], |[_, body]| {
                 same_types("a round", body, &types)
             })
         }
@@ -217,7 +225,7 @@ pub fn if_else<S: Carry>(condition: &Value, yes: impl FnOnce() -> S, no: impl Fn
     let types = avals(&yes.results);
     let operands = std::slice::from_ref(condition);
     let text = "\"stablehlo.if\"($0) ($r0, $r1)".into();
-    let made = with_blocks("if", operands, text, &types, [yes, no], |[_, no]| {
+    let made = with_blocks("if", &args(operands), operands, text, &types, [yes, no], |[_, no]| {
         is_condition(condition)?;
         same_types("the other branch", no, &types)
     });
@@ -264,7 +272,8 @@ pub fn switch<S: Carry>(index: &Value, count: usize, mut branch: impl FnMut(usiz
     let types = avals(&blocks[0].results);
     let places: Vec<String> = (0..blocks.len()).map(|i| format!("$r{i}")).collect();
     let text = format!("\"stablehlo.case\"($0) ({})", places.join(", "));
-    let made = with_blocks("switch", std::slice::from_ref(index), text, &types, blocks, |blocks| {
+    let operands = std::slice::from_ref(index);
+    let made = with_blocks("switch", &args(operands), operands, text, &types, blocks, |blocks| {
         if count == 0 {
             return Err("there is no branch".into());
         }
@@ -295,6 +304,7 @@ fn is_condition(condition: &Value) -> Result<(), Reason> {
 #[track_caller]
 fn with_blocks<B: AsRef<[Block]> + IntoIterator<Item = Block>>(
     operation: &'static str,
+    shown: &[Arg<'_>],
     operands: &[Value],
     text: String,
     types: &[Aval],
@@ -304,7 +314,7 @@ fn with_blocks<B: AsRef<[Block]> + IntoIterator<Item = Block>>(
     if let Some(poisoned) = first(blocks.as_ref().iter().flat_map(|block| &block.results)) {
         return Err(poisoned.clone());
     }
-    attempt(operation, &args(operands), || {
+    attempt(operation, shown, || {
         check(&blocks)?;
         let blocks = blocks.into_iter().collect();
         op_many(text, operands, types.iter().cloned(), Extra { blocks, ..Extra::default() })

@@ -255,9 +255,7 @@ fn control(random: &mut Random, o: &Operands) -> Option<Wrong> {
     let (x, misfit, other) = (&o.x, &o.misfit, &o.other);
     let yes = Value::scalar(true);
     Some(match random.below(10) {
-        0 => {
-            (format!("`fori(i64[], i64[], {x:?})`: "), line!(), fori(0, 3, x.clone(), |_, _| misfit.clone()))
-        }
+        0 => (format!("`fori(0, 3, {x:?})`: "), line!(), fori(0, 3, x.clone(), |_, _| misfit.clone())),
         1 => (format!("`fori(0, {x:?}, {x:?})`: "), line!(), fori(0, x, x.clone(), |_, x| x)),
         2 => (format!("`while({x:?})`: "), line!(), while_loop(x.clone(), |x| x, |x| x)),
         3 => {

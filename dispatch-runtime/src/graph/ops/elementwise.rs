@@ -153,11 +153,12 @@ binary! {
     div = "divide", NUMBER;
     /// The remainder, with the sign of `self`. Of integers by 0: `self`.
     rem = "remainder", REAL;
-    /// The power. Of integers: by repeated multiplication, wrapping around.
+    /// The power. Of integers: by repeated multiplication, wrapping around; an exponent that is negative or above 63 gives
+    /// whatever the device gives.
     pow = "power", NUMBER;
-    /// The greater one; NaN if one is NaN.
+    /// The greater one; NaN if one is NaN. Of two zeros with different signs: either.
     maximum = "maximum", REAL | BOOL;
-    /// The smaller one; NaN if one is NaN.
+    /// The smaller one; NaN if one is NaN. Of two zeros with different signs: either.
     minimum = "minimum", REAL | BOOL;
     /// The angle of the point `(other, self)`, in radians from -π to π.
     atan2 = "atan2", FLOAT | COMPLEX;
