@@ -1,7 +1,7 @@
 //! What a wrong operation says: the operation with its operands, the reason, and the line of the user.
 
 use dispatch_runtime::graph::{
-    Function, Graph, Value, concatenate, einsum, fori, if_else, stack, switch, while_loop,
+    Function, Graph, Value, concatenate, einsum, fori, if_else, scan, stack, switch, while_loop,
 };
 use dispatch_runtime::prelude::*;
 
@@ -144,10 +144,18 @@ fn wrong_loops_and_branches() {
         fori(0, 3, x.clone(), |_, x| x.convert(DType::F64)) => "`fori(0, 3, x: f32[2,3])`: a round gives f64[2,3], not f32[2,3]",
         fori(0.5, 3, x.clone(), |_, x| x) => "`fori(0.5, 3, x: f32[2,3])`: 0.5 is no i64; write an integer, or `convert` the value",
         fori(0, s, x.clone(), |_, x| x) => "`fori(0, s: f32[], x: f32[2,3])`: the bounds have to be integer scalars of one dtype",
+        while_loop((vec![s.clone()], vec![s.clone(), s.clone()]), |_| positive.clone(), |(a, b)| (b, a)).0[0] => "`while(s: f32[], s: f32[], s: f32[])`: a round gives the values in another structure",
+        if_else(&positive, || (vec![s.clone()], vec![]), || (vec![], vec![s.clone()])).0[0] => "`if(bool[])`: the other branch gives the values in another structure",
+        scan(s.clone(), (x.clone(), v.clone()), |s, (_, v)| (s + v, ())).0 => "`scan(s: f32[], x: f32[2,3], v: f32[3])`: the first axes of f32[2,3] and f32[3] differ",
+        scan(s.clone(), s.clone(), |s, x| (s + x, ())).0 => "`scan(s: f32[], s: f32[])`: a scalar has no axis to go along",
+        scan(s.clone(), v.clone(), |s, v| (s.gt(v), ())).0 => "`scan(i64[], i64[], s: f32[])`: a round gives bool[], not f32[]",
+        x.reduce(0.0, .., |a, b| fori(0, 2, a, |_, a| a + &b)) => "`reduce(x: f32[2,3], 0.0)`: the closure has a loop or a sort in it, which XLA cannot compile here",
+        x.reduce(0.0, .., |a, b| stack(&[a, b], 0).sort(0).slice(1)) => "`reduce(x: f32[2,3], 0.0)`: the closure has a loop or a sort in it, which XLA cannot compile here",
+        x.reduce(0.0, .., |a, b| a + b + s) => "`reduce(x: f32[2,3], 0.0)`: the closure uses s: f32[] from outside; it may use its arguments and constants alone",
         switch(&positive, 2, |_| x.clone()) => "`switch(bool[])`: the index has to be an i32[]",
         switch(&Value::scalar(1i32), 0, |_| x.clone()) => "`switch(i32[])`: there is no branch",
         function.call([x]) => "`call(x: f32[2,3])`: argument 1 of `f` is f32[3]",
-        captures.call([v]) => "`function(v: f32[3])`: the body uses this value from outside; make it an argument",
+        captures.call([v]) => "`function(v: f32[3])`: the body of `g` uses this value from outside; make it an argument",
     }
 }
 
@@ -156,7 +164,10 @@ fn values_of_other_graphs_and_closures() {
     let Inputs { x, .. } = &inputs();
     let other = Graph::new();
     let z = other.input("z", &Aval::new(DType::F32, [3]));
-    assert_eq!(message(&(x + &z)), "`add(x: f32[2,3], z: f32[3])`: these are values of two graphs");
+    assert_eq!(
+        message(&(x + &z)),
+        "`add(x: f32[2,3], z: f32[3])`: `x: f32[2,3]` and `z: f32[3]` are values of two graphs"
+    );
     let program = |graph: &Graph, value: &Value| {
         let text = graph.program(value).unwrap_err().to_string();
         text.rsplit_once(", at tests/tests/graph_errors.rs:").expect("a message says where").0.to_owned()
@@ -165,11 +176,11 @@ fn values_of_other_graphs_and_closures() {
     drop(other);
     assert_eq!(
         message(&(x + &z)),
-        "`add(x: f32[2,3], z: f32[3])`: these are values of two graphs; the one of `z: f32[3]` has ended"
+        "`add(x: f32[2,3], z: f32[3])`: `x: f32[2,3]` and `z: f32[3]` are values of two graphs; the graph of `z: f32[3]` has ended"
     );
     assert_eq!(
         message(&(&z + x)),
-        "`add(z: f32[3], x: f32[2,3])`: these are values of two graphs; the one of `z: f32[3]` has ended"
+        "`add(z: f32[3], x: f32[2,3])`: `z: f32[3]` and `x: f32[2,3]` are values of two graphs; the graph of `z: f32[3]` has ended"
     );
 
     let graph = Graph::new();
@@ -202,6 +213,9 @@ fn the_first_of_several_errors_is_reported() {
     let later = x.reshape([7]);
     let error = graph.program((later, second(&first).exp())).unwrap_err().to_string();
     assert!(error.starts_with("`reshape(x: f32[2])`: ") && error.contains("[5]"), "{error}");
+    // Also where a branch is wrong after its condition.
+    let wrong = if_else(&first.sum(..).gt(0.0), || x.reshape([3]), || x.clone());
+    assert!(message(&wrong).contains("[5]"));
 }
 
 #[test]

@@ -8,8 +8,9 @@ use super::make::{aval, op};
 use super::operand::{Number, Operand, Scalar};
 use super::poison::{Reason, build};
 use super::value::{Types, Value};
-use crate::DType;
 use crate::aval::shape_text;
+use crate::host::{Number as Exact, Target as _};
+use crate::{Aval, DType};
 
 /// Up to this many elements a constant is printed as numbers, above as bytes.
 const READABLE: usize = 64;
@@ -37,7 +38,7 @@ impl Value {
     #[track_caller]
     #[allow(private_bounds)] // the Rust types of elements, which users know as `Element`
     pub fn scalar<T: Number>(number: T) -> Value {
-        build("scalar", &[], || splat(number.scalar(), T::DTYPE, &[]))
+        build("scalar", &[], || array(&[number], aval(T::DTYPE, &[])?))
     }
 
     /// Zeros of this dtype and shape (`false` for `bool`).
@@ -69,8 +70,7 @@ impl Value {
                     shape_text(aval.shape())
                 ));
             }
-            let text = elements(data, aval.shape())?;
-            Ok(op(format!("stablehlo.constant dense<{text}>"), Types::Same, [], aval))
+            array(data, aval)
         })
     }
 
@@ -160,17 +160,19 @@ fn literal(given: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason> 
             }
             let _ = write!(out, "{x}");
         }
-        Scalar::Float(x) if dtype.is_float() => {
-            if !float(x, dtype, out) {
+        Scalar::Float(_) if dtype.is_float() => {
+            if !float(exact(given), dtype, out) {
                 return wrong(": it is too large");
             }
         }
         Scalar::Complex(re, im) if dtype.is_complex() => {
             let part = if dtype == DType::C64 { DType::F32 } else { DType::F64 };
+            // An integer is rounded once.
+            let re = if let Scalar::Int(_) = given { exact(given) } else { Exact::Float(re) };
             out.push('(');
             let re = float(re, part, out);
             out.push(',');
-            let im = float(im, part, out);
+            let im = float(Exact::Float(im), part, out);
             out.push(')');
             if !re || !im {
                 return wrong(": it is too large");
@@ -183,20 +185,34 @@ fn literal(given: Scalar, dtype: DType, out: &mut String) -> Result<(), Reason> 
     Ok(())
 }
 
-/// Writes a float, rounded to the dtype; whether it fits: a finite one has to be finite there.
+/// The number itself, of a scalar that is an integer or a real float.
+fn exact(scalar: Scalar) -> Exact {
+    match scalar {
+        Scalar::Int(x) => match i64::try_from(x) {
+            Ok(x) => Exact::Signed(x),
+            // Rust's integers beside a value have 64 bits at most.
+            Err(_) => Exact::Unsigned(x as u64),
+        },
+        Scalar::Float(x) => Exact::Float(x),
+        Scalar::Bool(_) | Scalar::Complex(..) => unreachable!("neither an integer nor a real float"),
+    }
+}
+
+/// Writes a number, rounded once to a float dtype; whether it fits: a finite one has to be finite there.
 ///
-/// The shortest decimal text of a value is read back as that value, so nothing is rounded twice. Infinities and NaN are
-/// written by their bits, the only way that MLIR has.
-fn float(x: f64, dtype: DType, out: &mut String) -> bool {
-    let (bits, width, rounded) = match dtype {
-        DType::F16 => (u64::from(f16::from_f64(x).to_bits()), 4, f16::from_f64(x).to_f64()),
-        DType::BF16 => (u64::from(bf16::from_f64(x).to_bits()), 4, bf16::from_f64(x).to_f64()),
-        DType::F32 => (u64::from((x as f32).to_bits()), 8, f64::from(x as f32)),
-        _ => (x.to_bits(), 16, x),
+/// The shortest decimal text of a value is read back as that value. Infinities and NaN are written by their bits, the only
+/// way that MLIR has.
+fn float(number: Exact, dtype: DType, out: &mut String) -> bool {
+    let rounded = match dtype {
+        DType::F16 => f16::from_number(number).map(|x| (u64::from(x.to_bits()), 4, x.to_f64())),
+        DType::BF16 => bf16::from_number(number).map(|x| (u64::from(x.to_bits()), 4, x.to_f64())),
+        DType::F32 => f32::from_number(number).map(|x| (u64::from(x.to_bits()), 8, f64::from(x))),
+        _ => f64::from_number(number).map(|x| (x.to_bits(), 16, x)),
     };
+    let Some((bits, width, rounded)) = rounded else { return false };
     if !rounded.is_finite() {
         let _ = write!(out, "0x{bits:0width$X}");
-        return !x.is_finite();
+        return true;
     }
     let from = out.len();
     let _ =
@@ -208,17 +224,32 @@ fn float(x: f64, dtype: DType, out: &mut String) -> bool {
     true
 }
 
-/// The elements of a constant: nested lists of numbers if they are few, else their bytes.
-fn elements<T: Number>(data: &[T], shape: &[i64]) -> Result<String, Reason> {
-    let mut out = String::new();
-    // The bytes of booleans would have to be packed.
-    if data.len() <= READABLE || T::DTYPE == DType::Bool {
-        if data.is_empty() {
-            return Ok(out);
-        }
-        nested(data, shape, &mut out)?;
-        return Ok(out);
+/// A constant of these elements, with all their bits.
+#[track_caller]
+fn array<T: Number>(data: &[T], aval: Aval) -> Result<Value, Reason> {
+    // As numbers if they are few. A NaN has bits that no number says; the bytes of booleans would have to be packed.
+    let readable = data.len() <= READABLE && !data.iter().any(|x| is_nan(x.scalar()));
+    let mut text = String::from("stablehlo.constant dense<");
+    if data.is_empty() {
+        // MLIR wants nothing here.
+    } else if readable || T::DTYPE == DType::Bool {
+        nested(data, aval.shape(), &mut text)?;
+    } else {
+        bytes(data, &mut text);
     }
+    text.push('>');
+    Ok(op(text, Types::Same, [], aval))
+}
+
+fn is_nan(scalar: Scalar) -> bool {
+    match scalar {
+        Scalar::Float(x) => x.is_nan(),
+        Scalar::Complex(re, im) => re.is_nan() || im.is_nan(),
+        Scalar::Bool(_) | Scalar::Int(_) => false,
+    }
+}
+
+fn bytes<T: Number>(data: &[T], out: &mut String) {
     out.reserve(2 * std::mem::size_of_val(data) + 4);
     out.push_str("\"0x");
     // SAFETY: an `Element` is plain data without padding, so its bytes are initialised.
@@ -230,7 +261,6 @@ fn elements<T: Number>(data: &[T], shape: &[i64]) -> Result<String, Reason> {
         out.push(DIGITS[usize::from(byte & 15)] as char);
     }
     out.push('"');
-    Ok(out)
 }
 
 fn nested<T: Number>(data: &[T], shape: &[i64], out: &mut String) -> Result<(), Reason> {

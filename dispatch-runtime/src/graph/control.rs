@@ -20,6 +20,10 @@ pub trait Carry: Clone {
     #[doc(hidden)]
     fn list(&self) -> Vec<Value>;
 
+    /// Whether another one has as many values in the same places.
+    #[doc(hidden)]
+    fn same_structure(&self, other: &Self) -> bool;
+
     /// The same structure of other values.
     #[doc(hidden)]
     fn rebuild(&self, values: &mut dyn Iterator<Item = Value>) -> Self;
@@ -28,6 +32,10 @@ pub trait Carry: Clone {
 impl Carry for Value {
     fn list(&self) -> Vec<Value> {
         vec![self.clone()]
+    }
+
+    fn same_structure(&self, _: &Value) -> bool {
+        true
     }
 
     fn rebuild(&self, values: &mut dyn Iterator<Item = Value>) -> Value {
@@ -40,6 +48,10 @@ impl<T: Carry> Carry for Vec<T> {
         self.iter().flat_map(T::list).collect()
     }
 
+    fn same_structure(&self, other: &Vec<T>) -> bool {
+        self.len() == other.len() && self.iter().zip(other).all(|(a, b)| a.same_structure(b))
+    }
+
     fn rebuild(&self, values: &mut dyn Iterator<Item = Value>) -> Vec<T> {
         self.iter().map(|item| item.rebuild(values)).collect()
     }
@@ -48,6 +60,10 @@ impl<T: Carry> Carry for Vec<T> {
 impl<T: Carry, const N: usize> Carry for [T; N] {
     fn list(&self) -> Vec<Value> {
         self.iter().flat_map(T::list).collect()
+    }
+
+    fn same_structure(&self, other: &[T; N]) -> bool {
+        self.iter().zip(other).all(|(a, b)| a.same_structure(b))
     }
 
     fn rebuild(&self, values: &mut dyn Iterator<Item = Value>) -> [T; N] {
@@ -63,6 +79,11 @@ macro_rules! tuples {
                 let mut list = Vec::new();
                 $(list.extend(self.$i.list());)*
                 list
+            }
+
+            #[allow(unused_variables)]
+            fn same_structure(&self, other: &Self) -> bool {
+                true $(&& self.$i.same_structure(&other.$i))*
             }
 
             #[allow(unused_variables, clippy::unused_unit)]
@@ -118,12 +139,17 @@ pub fn while_loop<S: Carry>(init: S, condition: impl FnOnce(S) -> Value, body: i
     let made = attempt("while", &args(&values), || {
         let rebuild = |values: Vec<Value>| init.rebuild(&mut values.into_iter());
         let condition = block(&types, |values| vec![condition(rebuild(values))]);
-        let body = block(&types, |values| body(rebuild(values)).list());
-        Ok((condition, body))
+        let mut same = true;
+        let body = block(&types, |values| {
+            let next = body(rebuild(values));
+            same = init.same_structure(&next);
+            next.list()
+        });
+        Ok((condition, body, same))
     });
     // Not in a closure, which would be the caller of what it calls.
     let made = match made {
-        Ok((condition, body)) => {
+        Ok((condition, body, same)) => {
             let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
             with_blocks(
                 "while",
@@ -134,7 +160,7 @@ pub fn while_loop<S: Carry>(init: S, condition: impl FnOnce(S) -> Value, body: i
                 [condition, body],
                 |[condition, body]| {
                     is_condition(&condition.results[0])?;
-                    same_types("a round", body, &types)
+                    same_types("a round", body, &types, same)
                 },
             )
         }
@@ -179,17 +205,19 @@ pub fn fori<S: Carry>(from: impl Operand, to: impl Operand, init: S, body: impl 
         let values: Vec<Value> = [from, to].into_iter().chain(operands.iter().cloned()).collect();
         let types = avals(&values);
         let condition = block(&types, |values| vec![values[0].lt(&values[1])]);
+        let mut same = true;
         let body = block(&types, |values| {
             let next = body(values[0].clone(), init.rebuild(&mut values[2..].iter().cloned()));
+            same = init.same_structure(&next);
             [&values[0] + 1, values[1].clone()].into_iter().chain(next.list()).collect()
         });
-        Ok((values, types, condition, body))
+        Ok((values, types, condition, body, same))
     });
     let made = match made {
-        Ok((values, types, condition, body)) => {
+        Ok((values, types, condition, body, same)) => {
             let text = format!("\"stablehlo.while\"({}) ($r0, $r1)", make::places(values.len()));
             with_blocks("fori", &shown, &values, text, &types, [condition, body], |[_, body]| {
-                same_types("a round", body, &types)
+                same_types("a round", body, &types, same)
             })
         }
         Err(poisoned) => Err(poisoned),
@@ -220,14 +248,19 @@ pub fn fori<S: Carry>(from: impl Operand, to: impl Operand, init: S, body: impl 
 pub fn if_else<S: Carry>(condition: &Value, yes: impl FnOnce() -> S, no: impl FnOnce() -> S) -> S {
     let mut structure = None;
     let yes = block(&[], |_| structure.insert(yes()).list());
-    let no = block(&[], |_| no().list());
     let structure = structure.expect("a block runs its closure");
+    let mut same = true;
+    let no = block(&[], |_| {
+        let given = no();
+        same = structure.same_structure(&given);
+        given.list()
+    });
     let types = avals(&yes.results);
     let operands = std::slice::from_ref(condition);
     let text = "\"stablehlo.if\"($0) ($r0, $r1)".into();
     let made = with_blocks("if", &args(operands), operands, text, &types, [yes, no], |[_, no]| {
         is_condition(condition)?;
-        same_types("the other branch", no, &types)
+        same_types("the other branch", no, &types, same)
     });
     finish(&structure, made)
 }
@@ -256,14 +289,14 @@ pub fn if_else<S: Carry>(condition: &Value, yes: impl FnOnce() -> S, no: impl Fn
 /// The index is no `i32` scalar, there is no branch, or they give different numbers of values, dtypes or shapes.
 #[track_caller]
 pub fn switch<S: Carry>(index: &Value, count: usize, mut branch: impl FnMut(usize) -> S) -> S {
-    let mut structure = None;
+    let (mut structure, mut same) = (None, true);
     // One at least, which says the structure.
     let blocks: Vec<Block> = (0..count.max(1))
         .map(|i| {
             block(&[], |_| {
                 let given = branch(i);
                 let list = given.list();
-                structure.get_or_insert(given);
+                same &= structure.get_or_insert_with(|| given.clone()).same_structure(&given);
                 list
             })
         })
@@ -280,7 +313,7 @@ pub fn switch<S: Carry>(index: &Value, count: usize, mut branch: impl FnMut(usiz
         if *index.aval() != Aval::new(DType::I32, []) {
             return Err("the index has to be an i32[]".into());
         }
-        blocks[1..].iter().try_for_each(|branch| same_types("another branch", branch, &types))
+        blocks[1..].iter().try_for_each(|branch| same_types("another branch", branch, &types, same))
     });
     finish(&structure, made)
 }
@@ -311,7 +344,8 @@ fn with_blocks<B: AsRef<[Block]> + IntoIterator<Item = Block>>(
     blocks: B,
     check: impl FnOnce(&B) -> Result<(), Reason>,
 ) -> Result<Vec<Value>, Value> {
-    if let Some(poisoned) = first(blocks.as_ref().iter().flat_map(|block| &block.results)) {
+    let given = blocks.as_ref().iter().flat_map(|block| &block.results);
+    if let Some(poisoned) = first(operands.iter().chain(given)) {
         return Err(poisoned.clone());
     }
     attempt(operation, shown, || {
@@ -322,10 +356,13 @@ fn with_blocks<B: AsRef<[Block]> + IntoIterator<Item = Block>>(
 }
 
 /// Whether a block gives what it has to, as `a round` or `the other branch` does.
-fn same_types(what: &str, block: &Block, types: &[Aval]) -> Result<(), Reason> {
+fn same_types(what: &str, block: &Block, types: &[Aval], same: bool) -> Result<(), Reason> {
     if block.results.len() != types.len() {
         let values = |n| counted(n, "value");
         return Err(format!("{what} gives {}, not {}", values(block.results.len()), types.len()));
+    }
+    if !same {
+        return Err(format!("{what} gives the values in another structure"));
     }
     match block.results.iter().zip(types).find(|(result, aval)| result.aval() != *aval) {
         Some((result, aval)) => {

@@ -77,7 +77,7 @@ impl<const N: usize, R: Carry> Function<N, R> {
         arguments: [&Aval; N],
         body: impl FnOnce([Value; N]) -> R,
     ) -> Function<N, R> {
-        let types = arguments.map(Aval::clone);
+        let (name, types) = (name.into(), arguments.map(Aval::clone));
         let mut results = None;
         let block = region::block(&types, |values| {
             let given = body(values.try_into().expect("one value for each argument"));
@@ -88,11 +88,11 @@ impl<const N: usize, R: Carry> Function<N, R> {
         let mut results = results.expect("a block runs its closure");
         if let Some(captured) = block.captures.first() {
             let wrong = build("function", &[Arg::Value(captured)], || {
-                Err("the body uses this value from outside; make it an argument".into())
+                Err(format!("the body of `{name}` uses this value from outside; make it an argument"))
             });
             results = results.rebuild(&mut block.results.iter().map(|_| wrong.clone()));
         }
-        Function { definition: Definition(Rc::new(Body { name: name.into(), block })), results }
+        Function { definition: Definition(Rc::new(Body { name, block })), results }
     }
 
     /// Calls the function.

@@ -39,6 +39,7 @@ mod ops;
 mod poison;
 mod print;
 mod region;
+mod scan;
 mod scope;
 #[cfg(test)]
 mod testing;
@@ -54,16 +55,18 @@ use smallvec::smallvec;
 pub use axes::{Axes, Keep, keep};
 pub use control::{Carry, fori, if_else, switch, while_loop};
 pub use function::Function;
-pub use operand::Operand;
 #[doc(hidden)]
 pub use operand::{Arg, Scalar};
+pub use operand::{Operand, Operands};
 #[doc(hidden)]
 pub use ops::Part;
 pub use ops::{Attribute, Conv, CustomCall, Key, Padding, Results, Window, custom_call, raw};
 pub use ops::{Combine, GatherOptions, ScatterOptions, Slice, Slices, Step, concatenate, stack, step};
 pub use ops::{Transpose, TriangularOptions, einsum};
+pub use scan::scan;
 pub use value::Value;
 
+use crate::program::Source;
 use crate::tree::ResultTree;
 use crate::{Array, Aval, Program, Result};
 use scope::Scope;
@@ -130,13 +133,25 @@ impl Graph {
     pub fn program<R: ResultTree<Value>>(&self, results: R) -> Result<Program<R::Arrays>> {
         let mut values = Vec::new();
         results.leaves(&mut values);
-        if let Some(wrong) = poison::first(&values) {
+        let outputs: Vec<Aval> = values.iter().map(|value| value.aval().clone()).collect();
+        Ok(Program::stablehlo(self.text(&values)?)?.with_outputs(outputs))
+    }
+
+    /// The program that computes a list of results whose length is known only at run time, for
+    /// [`Client::compile`](crate::Client::compile).
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::program`].
+    pub fn source(&self, results: &[Value]) -> Result<Source> {
+        self.text(results).map(Source::StableHlo)
+    }
+
+    fn text(&self, results: &[Value]) -> Result<String> {
+        if let Some(wrong) = poison::first(results) {
             wrong.check()?;
         }
-        let inputs = self.inputs.borrow();
-        let text = print::module(self.name.as_deref(), self.scope.id(), &inputs, &values)?;
-        let outputs: Vec<Aval> = values.iter().map(|value| value.aval().clone()).collect();
-        Ok(Program::stablehlo(text)?.with_outputs(outputs))
+        print::module(self.name.as_deref(), self.scope.id(), &self.inputs.borrow(), results)
     }
 }
 

@@ -106,6 +106,61 @@ impl Operand for Arg<'_> {
     }
 }
 
+/// Several operands, such as the places at which a slice starts: an array, a `Vec` or a tuple of values and numbers.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no list of operands of a graph",
+    label = "not a list of graph values and numbers",
+    note = "write an array or a tuple of values and numbers: `[&i, &j]`, `(&i, 0)`"
+)]
+pub trait Operands {
+    #[doc(hidden)]
+    fn operands(&self) -> Vec<Arg<'_>>;
+}
+
+impl<T: Operand> Operands for [T] {
+    fn operands(&self) -> Vec<Arg<'_>> {
+        self.iter().map(T::operand).collect()
+    }
+}
+
+impl<T: Operand, const N: usize> Operands for [T; N] {
+    fn operands(&self) -> Vec<Arg<'_>> {
+        self[..].operands()
+    }
+}
+
+impl<T: Operand> Operands for Vec<T> {
+    fn operands(&self) -> Vec<Arg<'_>> {
+        self[..].operands()
+    }
+}
+
+impl<T: Operands + ?Sized> Operands for &T {
+    fn operands(&self) -> Vec<Arg<'_>> {
+        (**self).operands()
+    }
+}
+
+macro_rules! tuples {
+    ($(($($name:ident $i:tt),*);)*) => {
+        $(impl<$($name: Operand),*> Operands for ($($name,)*) {
+            fn operands(&self) -> Vec<Arg<'_>> {
+                vec![$(self.$i.operand()),*]
+            }
+        })*
+    };
+}
+
+tuples! {
+    ();
+    (A 0);
+    (A 0, B 1);
+    (A 0, B 1, C 2);
+    (A 0, B 1, C 2, D 3);
+    (A 0, B 1, C 2, D 3, E 4);
+    (A 0, B 1, C 2, D 3, E 4, F 5);
+}
+
 /// A Rust type whose values are numbers of a graph.
 pub(super) trait Number: Element {
     fn scalar(self) -> Scalar;

@@ -7,7 +7,7 @@ use smallvec::smallvec;
 
 use super::make;
 use super::poison::{self, Reason};
-use super::value::{Kind, Node, Value};
+use super::value::{Kind, Node, Op, Value};
 use super::walk;
 use crate::Aval;
 use crate::aval::short;
@@ -92,14 +92,40 @@ impl Block {
         }
         let constant =
             |node: &Node| matches!(&node.kind, Kind::Op(op) if op.text.starts_with("stablehlo.constant "));
-        match self.captures.iter().find(|value| !constant(&value.node)) {
-            Some(captured) => Err(format!(
+        if let Some(captured) = self.captures.iter().find(|value| !constant(&value.node)) {
+            return Err(format!(
                 "the closure uses {captured:?} from outside; it may use its arguments and constants alone"
-            )),
-            None => Ok(()),
+            ));
+        }
+        match self.finds(|op| LOOPS.iter().any(|start| op.text.starts_with(start))) {
+            true => Err("the closure has a loop or a sort in it, which XLA cannot compile here".into()),
+            false => Ok(()),
         }
     }
+
+    /// Whether there is such an operation in the block, in a block inside of it, or in a function that it calls.
+    fn finds(&self, wanted: impl Fn(&Op) -> bool) -> bool {
+        let walk = walk::next();
+        let mut stack: Vec<&Value> = self.results.iter().collect();
+        while let Some(value) = stack.pop() {
+            let node = &value.node;
+            let Kind::Op(op) = &node.kind else { continue };
+            if !walk::visit(node, walk) {
+                continue;
+            }
+            if wanted(op) {
+                return true;
+            }
+            stack.extend(&node.operands);
+            stack.extend(node.blocks.iter().flat_map(|block| &block.results));
+            stack.extend(op.function.iter().flat_map(|function| &function.block().results));
+        }
+        false
+    }
 }
+
+/// How the operations begin at which all known plugins end the process, if they stand in a reduction's computation.
+const LOOPS: [&str; 3] = ["\"stablehlo.while\"", "\"stablehlo.sort\"", "\"chlo.top_k\""];
 
 /// The values that a block uses and that were made in a block around it, or in none.
 fn captures(results: &[Value]) -> Vec<Value> {

@@ -51,11 +51,11 @@ pub(super) fn common<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<
             None => found = Some((value, scope)),
             Some((other, first)) if first != scope => {
                 let gone = match (first.is_live(), scope.is_live()) {
-                    (false, _) => format!("; the one of `{other:?}` has ended"),
-                    (_, false) => format!("; the one of `{value:?}` has ended"),
+                    (false, _) => format!("; the graph of `{other:?}` has ended"),
+                    (_, false) => format!("; the graph of `{value:?}` has ended"),
                     _ => String::new(),
                 };
-                return Err(format!("these are values of two graphs{gone}"));
+                return Err(format!("`{other:?}` and `{value:?}` are values of two graphs{gone}"));
             }
             Some(_) => {}
         }

@@ -10,7 +10,7 @@
 //! * from a complex type to a real one: refused, also with a zero imaginary part. Whether the result has one should
 //!   not depend on the data.
 
-mod number;
+pub(super) mod number;
 mod pool;
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ mod element;
 use std::marker::PhantomData;
 
 pub use convert::Converted;
+#[cfg(feature = "graph")]
+pub(crate) use convert::number::{Number, Target};
 pub use element::Element;
 
 use crate::aval::is_array_shape;

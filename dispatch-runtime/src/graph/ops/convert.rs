@@ -32,7 +32,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// A `bool`, a mix of real and complex, or a last size that does not make up the wider dtype.
+    /// A `bool` or complex dtype, or a last size that does not make up the wider dtype.
     #[track_caller]
     pub fn bitcast_convert(&self, dtype: DType) -> Value {
         build("bitcast_convert", &[Arg::Value(self)], || {
@@ -40,7 +40,7 @@ impl Value {
             if from == to {
                 return Ok(self.clone());
             }
-            if from == DType::Bool || to == DType::Bool || from.is_complex() != to.is_complex() {
+            if from == DType::Bool || to == DType::Bool || from.is_complex() || to.is_complex() {
                 return Err(format!("the bits of {from} are not those of {to}"));
             }
             let mut shape = self.shape().to_vec();

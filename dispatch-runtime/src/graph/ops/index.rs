@@ -2,7 +2,7 @@
 
 use super::super::axes;
 use super::super::make::{aval, op, places};
-use super::super::operand::{Arg, Operand};
+use super::super::operand::{Arg, Operands};
 use super::super::poison::{Reason, build};
 use super::super::value::{Types, Value};
 use super::elementwise::same_dtype;
@@ -21,9 +21,9 @@ impl Value {
     /// There are more or fewer starts or sizes than axes; a start is no integer scalar, or they differ in dtype; a size is
     /// larger than its axis.
     #[track_caller]
-    pub fn dynamic_slice(&self, starts: &[impl Operand], sizes: impl AsRef<[i64]>) -> Value {
+    pub fn dynamic_slice(&self, starts: impl Operands, sizes: impl AsRef<[i64]>) -> Value {
         let sizes = sizes.as_ref();
-        let starts: Vec<Arg<'_>> = starts.iter().map(Operand::operand).collect();
+        let starts = starts.operands();
         let args: Vec<Arg<'_>> = std::iter::once(Arg::Value(self)).chain(starts.iter().copied()).collect();
         build("dynamic_slice", &args, || {
             let starts = scalars(&starts, self.rank())?;
@@ -48,8 +48,8 @@ impl Value {
     /// There are more or fewer starts than axes; a start is no integer scalar, or they differ in dtype; `update` has
     /// another dtype or rank, or is larger than the array along an axis.
     #[track_caller]
-    pub fn dynamic_update_slice(&self, update: &Value, starts: &[impl Operand]) -> Value {
-        let starts: Vec<Arg<'_>> = starts.iter().map(Operand::operand).collect();
+    pub fn dynamic_update_slice(&self, update: &Value, starts: impl Operands) -> Value {
+        let starts = starts.operands();
         let operands = [Arg::Value(self), Arg::Value(update)];
         let args: Vec<Arg<'_>> = operands.into_iter().chain(starts.iter().copied()).collect();
         build("dynamic_update_slice", &args, || {

@@ -246,7 +246,7 @@ impl<'a> Scheduler<'a> {
 
     /// A name that no function has yet.
     fn unused(&self, wanted: &str) -> String {
-        let wanted = super::text::identifier(wanted);
+        let wanted = super::text::symbol(wanted);
         let taken =
             |name: &str| name == "main" || self.functions.iter().any(|function| function.name == name);
         if !taken(&wanted) {

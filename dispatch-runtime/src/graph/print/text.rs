@@ -64,7 +64,7 @@ impl Writer<'_> {
         match name {
             Some(name) => {
                 self.out.push_str("module @");
-                self.out.push_str(&identifier(name));
+                self.out.push_str(&symbol(name));
                 self.out.push_str(" {\n");
             }
             None => self.out.push_str("module {\n"),
@@ -243,7 +243,12 @@ fn decimal(mut n: u64, out: &mut String) {
     out.push_str(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"));
 }
 
-/// A name as MLIR allows it behind `%` and `@`: letters, digits, `_`, `.` and `-`, no digit in front.
+/// A name as MLIR allows it behind `@`, where it takes no `-`.
+pub(super) fn symbol(name: &str) -> String {
+    identifier(name).replace('-', "_")
+}
+
+/// A name as MLIR allows it behind `%`: letters, digits, `_`, `.` and `-`, no digit in front.
 pub(super) fn identifier(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     let mut text: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();

@@ -7,7 +7,7 @@ use crate::host::Element;
 
 /// The exact value of an element of any dtype.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Number {
+pub(crate) enum Number {
     Signed(i64),
     Unsigned(u64),
     /// Every float type is a part of `f64`.
@@ -25,7 +25,7 @@ pub(super) trait Source: Element {
 }
 
 /// An element type to convert to.
-pub(super) trait Target: Element {
+pub(crate) trait Target: Element {
     const ZERO: Self;
 
     /// The element that a number becomes; none where the rules refuse it.

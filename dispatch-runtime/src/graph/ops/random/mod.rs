@@ -194,6 +194,10 @@ impl fmt::Debug for Key {
 }
 
 impl Carry for Key {
+    fn same_structure(&self, _: &Key) -> bool {
+        true
+    }
+
     fn list(&self) -> Vec<Value> {
         self.0.list()
     }

@@ -24,6 +24,14 @@ impl Along {
         Ok(Along { axes: list, shape: value.shape().to_vec(), keeps: axes.keeps() })
     }
 
+    /// An error unless there is one axis.
+    pub fn only(&self) -> Result<(), Reason> {
+        match self.axes.len() {
+            1 => Ok(()),
+            n => Err(format!("it takes one axis, not {n}")),
+        }
+    }
+
     /// How many elements are reduced to one.
     pub fn count(&self) -> i64 {
         self.axes.iter().map(|&axis| self.shape[axis]).product()

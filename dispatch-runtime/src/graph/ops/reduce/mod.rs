@@ -180,8 +180,11 @@ impl Value {
     ///
     /// Complex numbers, which have no order; an axis that is not there, has no elements, or too many for an `i32`.
     #[track_caller]
-    pub fn argmin(&self, axis: i64) -> Value {
-        reduction("argmin", Takes::ORDERED, self, axis, |along| along.first_equal(self, &along.min(self)?))
+    pub fn argmin(&self, axis: impl Axes) -> Value {
+        reduction("argmin", Takes::ORDERED, self, axis, |along| {
+            along.only()?;
+            along.first_equal(self, &along.min(self)?)
+        })
     }
 
     /// Where the greatest element along an axis stands, as `i32`: the first one if there are several, the first NaN if
@@ -191,8 +194,11 @@ impl Value {
     ///
     /// As [`Value::argmin`].
     #[track_caller]
-    pub fn argmax(&self, axis: i64) -> Value {
-        reduction("argmax", Takes::ORDERED, self, axis, |along| along.first_equal(self, &along.max(self)?))
+    pub fn argmax(&self, axis: impl Axes) -> Value {
+        reduction("argmax", Takes::ORDERED, self, axis, |along| {
+            along.only()?;
+            along.first_equal(self, &along.max(self)?)
+        })
     }
 
     /// Reduces along some axes by a closure, which makes one scalar of two: `x.reduce(0, .., |a, b| a.maximum(b))`.
