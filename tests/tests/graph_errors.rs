@@ -196,11 +196,11 @@ fn values_of_other_graphs_and_closures() {
     });
     assert_eq!(
         program(&graph, &escaped.clone().unwrap()),
-        "`argument of a closure`: it is used outside of the loop, branch or function that it belongs to"
+        "`stablehlo.add`: an argument of a loop, a branch or a function is used outside of it"
     );
     assert_eq!(
         program(&graph, &(looped + escaped.unwrap())),
-        "`argument of a closure`: it is used outside of the loop, branch or function that it belongs to"
+        "`stablehlo.add`: an argument of a loop, a branch or a function is used outside of it"
     );
 }
 

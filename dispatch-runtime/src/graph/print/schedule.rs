@@ -152,7 +152,11 @@ impl<'a> Scheduler<'a> {
             let op = match &node.kind {
                 Kind::Op(_) => node,
                 Kind::Input => return Err(self.other_graph(node)),
-                Kind::Arguments => return Err(escaped(node)),
+                Kind::Arguments => {
+                    // The operation on top of which it was put is the one that uses it.
+                    let user = stack.iter().rev().find(|(_, ready)| *ready);
+                    return Err(escaped(user.map_or(node, |(node, _)| node)));
+                }
                 Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
             };
             stack.push((op, true));
@@ -279,10 +283,11 @@ fn same_function(a: &Op, b: &Op) -> bool {
 }
 
 #[cold]
-fn escaped(node: &Node) -> Error {
-    Error::Graph {
-        operation: "argument of a closure".into(),
-        reason: "it is used outside of the loop, branch or function that it belongs to".into(),
-        at: node.at.to_string(),
-    }
+fn escaped(user: &Node) -> Error {
+    let operation = match &user.kind {
+        Kind::Op(op) => op.text.split([' ', '(']).next().unwrap_or_default().trim_matches('"').to_owned(),
+        _ => "a result".to_owned(),
+    };
+    let reason = "an argument of a loop, a branch or a function is used outside of it".into();
+    Error::Graph { operation, reason, at: user.at.to_string() }
 }
