@@ -148,7 +148,7 @@ fn wrong_loops_and_branches() {
         if_else(&positive, || (vec![s.clone()], vec![]), || (vec![], vec![s.clone()])).0[0] => "`if(bool[])`: the other branch gives the values in another structure",
         scan(s.clone(), (x.clone(), v.clone()), |s, (_, v)| (s + v, ())).0 => "`scan(s: f32[], x: f32[2,3], v: f32[3])`: the first axes of f32[2,3] and f32[3] differ",
         scan(s.clone(), s.clone(), |s, x| (s + x, ())).0 => "`scan(s: f32[], s: f32[])`: a scalar has no axis to go along",
-        scan(s.clone(), v.clone(), |s, v| (s.gt(v), ())).0 => "`scan(i64[], i64[], s: f32[])`: a round gives bool[], not f32[]",
+        scan(s.clone(), v.clone(), |s, v| (s.gt(v), ())).0 => "`scan(0, 3, s: f32[])`: a round gives bool[], not f32[]",
         x.reduce(0.0, .., |a, b| fori(0, 2, a, |_, a| a + &b)) => "`reduce(x: f32[2,3], 0.0)`: the closure has a loop or a sort in it, which XLA cannot compile here",
         x.reduce(0.0, .., |a, b| stack(&[a, b], 0).sort(0).slice(1)) => "`reduce(x: f32[2,3], 0.0)`: the closure has a loop or a sort in it, which XLA cannot compile here",
         x.reduce(0.0, .., |a, b| a + b + s) => "`reduce(x: f32[2,3], 0.0)`: the closure uses s: f32[] from outside; it may use its arguments and constants alone",
