@@ -1,13 +1,15 @@
 //! The methods of a family's type.
 
+mod arguments;
+
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
+use quote::{ToTokens, quote};
 
 use super::super::scope::{Scope, code, dtype_name, plain};
 use super::call::{donated_name, slots, visit_name};
 use super::{local_scope, output};
 use crate::syntax::{Count, Dynamic, DynamicKind, Family, Leaves, Param, Static};
+use arguments::{abstract_parameters, bind, context, no_buffers, parameters, passed};
 
 /// The methods of the family.
 pub(super) fn methods(family: &Family) -> TokenStream {
@@ -43,66 +45,6 @@ pub(super) fn methods(family: &Family) -> TokenStream {
                 self.0.clear();
             }
         }
-    }
-}
-
-/// The parameters of `call` and `explain`, and the statements that borrow them.
-fn parameters(family: &Family) -> (TokenStream, TokenStream) {
-    let parameter = |param: &Param| match param {
-        Param::Static(Static { name, ty, .. }) => quote!(#name: #ty),
-        Param::Dynamic(Dynamic { name, kind, .. }) => match kind {
-            DynamicKind::Tree(path) => code! { #name: &#path<__dispatch::Array> },
-            DynamicKind::Leaves(leaves) => match &leaves.count {
-                Count::One => code! { #name: impl __dispatch::Dynamic },
-                Count::Any => code! { #name: impl ::core::convert::AsRef<[__dispatch::Array]> },
-                Count::Exactly(n) => code! { #name: &[__dispatch::Array; #n] },
-            },
-        },
-    };
-    let borrow = |dynamic: &Dynamic| {
-        let name = &dynamic.name;
-        let room = Ident::new(&format!("room_{}", plain(name)), Span::mixed_site());
-        let passed = passed(dynamic);
-        match dynamic.leaves().map(|leaves| &leaves.count) {
-            Some(Count::One) => code! {
-                let mut #room = [0];
-                let #passed = &#name;
-                let #name = __dispatch::Dynamic::arg(#passed, &mut #room);
-            },
-            Some(Count::Any) => {
-                code! { let #name: &[__dispatch::Array] = ::core::convert::AsRef::as_ref(&#name); }
-            }
-            Some(Count::Exactly(_)) => code! { let #name: &[__dispatch::Array] = #name; },
-            None => TokenStream::new(),
-        }
-    };
-    let parameters = family.params.iter().map(parameter);
-    let borrows = family.dynamics().map(|(_, dynamic)| borrow(dynamic));
-    (code! { #(#parameters),* }, code! { #(#borrows)* })
-}
-
-/// The name of the variable that refers to an argument as it was passed.
-fn passed(field: &Dynamic) -> Ident {
-    Ident::new(&format!("passed_{}", plain(&field.name)), Span::mixed_site())
-}
-
-/// `Call::bind(…)` with every argument; `leaf` is what lists and structs hold.
-fn bind(family: &Family, leaf: &str, buffers: &TokenStream) -> TokenStream {
-    let leaf = Ident::new(leaf, Span::mixed_site());
-    let arguments = family.params.iter().map(|param| {
-        let name = param.name();
-        match param {
-            Param::Dynamic(_) => quote!(#name),
-            Param::Static(_) => code! { &#name },
-        }
-    });
-    code! { __Call::<__dispatch::#leaf, _>::bind(&self.0, #(#arguments,)* &context, #buffers) }
-}
-
-fn context(family: &Family) -> TokenStream {
-    match &family.options.context {
-        Some(path) => quote_spanned! {path.span().resolved_at(Span::mixed_site())=> let context = #path(); },
-        None => code! { let context = (); },
     }
 }
 
@@ -264,12 +206,6 @@ fn held(field: &Dynamic) -> Ident {
     Ident::new(&format!("_held_{}", plain(&field.name)), Span::mixed_site())
 }
 
-/// Room for buffers that nobody looks at.
-fn no_buffers(family: &Family) -> TokenStream {
-    let count = slots(&local_scope(family)).len();
-    code! { &mut [__dispatch::NO_BUFFER; #count] }
-}
-
 /// The buffers of a call with lists or structs.
 fn nested_buffers(scope: &Scope<'_>) -> TokenStream {
     let slots = slots(scope);
@@ -338,39 +274,6 @@ fn call_docs(family: &Family) -> TokenStream {
         /// is new. The results may still be computing when this returns.
         #donated
     }
-}
-
-/// The parameters of `warm` and `inspect`, and the statements that borrow them.
-fn abstract_parameters(family: &Family) -> (TokenStream, TokenStream) {
-    let parameters = family.params.iter().map(|param| match param {
-        Param::Static(Static { name, ty, .. }) => quote!(#name: #ty),
-        Param::Dynamic(Dynamic { name, kind, .. }) => match kind {
-            DynamicKind::Tree(path) => code! { #name: &#path<__dispatch::Aval> },
-            DynamicKind::Leaves(leaves) => match &leaves.count {
-                Count::One => code! { #name: impl ::core::convert::Into<__dispatch::Aval> },
-                Count::Any => code! { #name: impl ::core::convert::AsRef<[__dispatch::Aval]> },
-                Count::Exactly(n) => code! { #name: &[__dispatch::Aval; #n] },
-            },
-        },
-    });
-    let borrows = family.dynamics().map(|(_, dynamic)| {
-        let name = &dynamic.name;
-        match dynamic.leaves().map(|leaves| &leaves.count) {
-            Some(Count::One) => {
-                let aval = Ident::new(&format!("aval_{}", plain(name)), Span::mixed_site());
-                code! {
-                    let #aval: __dispatch::Aval = ::core::convert::Into::into(#name);
-                    let #name = __dispatch::Arg::Abstract(&#aval);
-                }
-            }
-            Some(Count::Any) => {
-                code! { let #name: &[__dispatch::Aval] = ::core::convert::AsRef::as_ref(&#name); }
-            }
-            Some(Count::Exactly(_)) => code! { let #name: &[__dispatch::Aval] = #name; },
-            None => TokenStream::new(),
-        }
-    });
-    (code! { #(#parameters),* }, code! { #(#borrows)* })
 }
 
 fn warm_method(family: &Family) -> TokenStream {
