@@ -151,6 +151,12 @@ impl PjrtExecutable {
         inspect::memory_stats(&describe::Owned::of(self.shared.plugin, self.ptr)?)
     }
 
+    /// Flops and bytes counted from the compiled module, to be compared with what a plugin says.
+    #[doc(hidden)]
+    pub fn counted_costs(&self) -> Result<Option<(f64, f64)>> {
+        inspect::counted_costs(&describe::Owned::of(self.shared.plugin, self.ptr)?)
+    }
+
     /// Replaces results that are stored in another order by row-major ones, since every program takes its arguments
     /// for row-major and plugins do not check. Only programs that ask for such a layout come here.
     ///

@@ -8,17 +8,27 @@ use crate::{Error, Inspection, MemoryStats, Result};
 
 /// Asks the plugin for all that it knows. What it does not tell is absent; a broken answer is an error.
 pub(super) fn inspect(executable: &Owned) -> Result<Inspection> {
-    let mut inspection = Inspection::default();
-    if let Some(module) = describe::optimized(executable, 0)? {
-        let text = hlo::text(module.bytes()).map_err(|e| describe::unreadable(executable, &e))?;
-        inspection.optimized_hlo = Some(text);
-    }
-    if let Some(costs) = if_told(costs(executable))? {
-        inspection.flops = costs.flops;
-        inspection.bytes_accessed = costs.bytes_accessed;
-    }
-    inspection.memory = if_told(memory_stats(executable))?;
-    Ok(inspection)
+    let module = module(executable)?;
+    let told = if_told(costs(executable))?.unwrap_or_default();
+    let counted = module.as_ref().map(hlo::Module::costs);
+    Ok(Inspection {
+        optimized_hlo: module.as_ref().map(hlo::Module::text),
+        flops: told.flops.or(counted.map(|costs| costs.flops)),
+        bytes_accessed: told.bytes_accessed.or(counted.map(|costs| costs.bytes)),
+        memory: if_told(memory_stats(executable))?,
+        ..Inspection::default()
+    })
+}
+
+/// The compiled module, unless the plugin does not give it.
+fn module(executable: &Owned) -> Result<Option<hlo::Module>> {
+    let Some(module) = describe::optimized(executable, 0)? else { return Ok(None) };
+    hlo::Module::read(module.bytes()).map(Some).map_err(|e| describe::unreadable(executable, &e))
+}
+
+/// Flops and bytes counted from the compiled module, whatever the plugin says.
+pub(super) fn counted_costs(executable: &Owned) -> Result<Option<(f64, f64)>> {
+    Ok(module(executable)?.map(|module| module.costs()).map(|costs| (costs.flops, costs.bytes)))
 }
 
 /// Nothing instead of the error of a plugin that lacks a function, or that cannot answer for this program.

@@ -1,4 +1,4 @@
-//! A compiled module as text.
+//! A compiled module: its text, and what it costs.
 //!
 //! The C API gives the module as a message only, so its text is written here, in the form that XLA itself prints and
 //! reads. Two things differ: an operation says the file and line that it comes from instead of a number in a table of
@@ -6,6 +6,7 @@
 //! programs for several devices, such as shardings, is left out.
 
 mod attributes;
+mod cost;
 mod literal;
 mod proto;
 mod shape;
@@ -13,9 +14,25 @@ mod text;
 
 use prost::{DecodeError, Message};
 
-/// The text of a serialized `xla.HloModuleProto`.
-pub(super) fn text(module: &[u8]) -> Result<String, DecodeError> {
-    Ok(text::Printer::new(&proto::Module::decode(module)?).module())
+pub(super) use cost::Costs;
+
+/// A compiled module.
+pub(super) struct Module(proto::Module);
+
+impl Module {
+    /// Reads a serialized `xla.HloModuleProto`.
+    pub fn read(module: &[u8]) -> Result<Module, DecodeError> {
+        proto::Module::decode(module).map(Module)
+    }
+
+    pub fn text(&self) -> String {
+        text::Printer::new(&self.0).module()
+    }
+
+    /// What a run of it costs, counted here.
+    pub fn costs(&self) -> Costs {
+        cost::of(&self.0)
+    }
 }
 
 /// `a, b, /*index=5*/c`: XLA numbers every fifth element of a long list.
