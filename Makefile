@@ -46,6 +46,8 @@ demo: ## install what is missing, get the plugin, build and run the main job
 	@cargo run --release --quiet $(locked) -p quickstart
 	@echo "== logistic_regression: Newton's method in f64 on a real table"
 	@cargo run --release --quiet $(locked) -p logistic_regression
+	@echo "== mlp: a network of two layers, trained in f32 on a real table"
+	@cargo run --release --quiet $(locked) -p mlp
 
 .PHONY: test
 test: ## the same set-up, then every test, on the default plugin
