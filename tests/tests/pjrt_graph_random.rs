@@ -467,3 +467,31 @@ fn each_order_is_as_probable() {
     assert!(order.into_iter().eq(0..1000));
     assert_eq!((results[2].shape(), get::<i32>(&results[3])), (&[0][..], vec![0]));
 }
+
+/// Small draws in a loop, which a plugin once compiled for minutes.
+#[test]
+fn a_loop_draws_what_its_rounds_draw_alone() {
+    let draw =
+        |key: Key| key.normal(DType::F32, [3]) + key.fold_in(9).uniform(DType::F32, [3], 0.0, 1.0).sin();
+    let results = run(5, |key| {
+        let folded = fori(0, 4, Value::zeros(DType::F32, [3]), |i, x| x + draw(key.fold_in(i)));
+        let (_, split) = fori(0, 4, (key.clone(), Value::zeros(DType::F32, [3])), |_, (key, x)| {
+            let (next, key) = key.split();
+            (next, x + draw(key))
+        });
+        let mut alone = [Value::zeros(DType::F32, [3]), Value::zeros(DType::F32, [3])];
+        let mut chain = key.clone();
+        for i in 0..4 {
+            alone[0] = &alone[0] + draw(key.fold_in(i));
+            let (next, one) = chain.split();
+            alone[1] = &alone[1] + draw(one);
+            chain = next;
+        }
+        let [folded_alone, split_alone] = alone;
+        [folded, folded_alone, split, split_alone]
+    });
+    for pair in results.chunks(2) {
+        let (together, alone) = (get::<f32>(&pair[0]), get::<f32>(&pair[1]));
+        assert!(together.iter().zip(&alone).all(|(a, b)| (a - b).abs() < 1e-5), "{together:?} {alone:?}");
+    }
+}

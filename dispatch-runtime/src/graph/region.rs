@@ -97,35 +97,46 @@ impl Block {
                 "the closure uses {captured:?} from outside; it may use its arguments and constants alone"
             ));
         }
-        match self.finds(|op| LOOPS.iter().any(|start| op.text.starts_with(start))) {
-            true => Err("the closure has a loop or a sort in it, which XLA cannot compile here".into()),
-            false => Ok(()),
+        let mut found = None;
+        self.visit(|op| found = found.or(UNFIT.iter().find(|unfit| operation(op) == **unfit)));
+        match found {
+            Some(unfit) => Err(format!("the closure has `{unfit}` in it, which XLA cannot compile there")),
+            None => Ok(()),
         }
     }
 
-    /// Whether there is such an operation in the block, in a block inside of it, or in a function that it calls.
-    fn finds(&self, wanted: impl Fn(&Op) -> bool) -> bool {
+    /// Visits the operations of the block, of blocks inside of it, and of functions that it calls.
+    fn visit(&self, mut visit: impl FnMut(&Op)) {
         let walk = walk::next();
         let mut stack: Vec<&Value> = self.results.iter().collect();
         while let Some(value) = stack.pop() {
             let node = &value.node;
             let Kind::Op(op) = &node.kind else { continue };
-            if !walk::visit(node, walk) {
-                continue;
+            if walk::visit(node, walk) {
+                visit(op);
+                stack.extend(&node.operands);
+                stack.extend(node.blocks.iter().flat_map(|block| &block.results));
+                stack.extend(op.function.iter().flat_map(|function| &function.block().results));
             }
-            if wanted(op) {
-                return true;
-            }
-            stack.extend(&node.operands);
-            stack.extend(node.blocks.iter().flat_map(|block| &block.results));
-            stack.extend(op.function.iter().flat_map(|function| &function.block().results));
         }
-        false
     }
 }
 
-/// How the operations begin at which all known plugins end the process, if they stand in a reduction's computation.
-const LOOPS: [&str; 3] = ["\"stablehlo.while\"", "\"stablehlo.sort\"", "\"chlo.top_k\""];
+/// The name of an operation: the first word of its text.
+fn operation(op: &Op) -> &str {
+    op.text.split([' ', '(']).next().unwrap_or_default().trim_matches('"')
+}
+
+/// The operations at which all known plugins end the process, if they stand in the computation of a reduction.
+const UNFIT: [&str; 7] = [
+    "stablehlo.while",
+    "stablehlo.sort",
+    "chlo.top_k",
+    "stablehlo.cholesky",
+    "stablehlo.triangular_solve",
+    "stablehlo.fft",
+    "stablehlo.custom_call",
+];
 
 /// The values that a block uses and that were made in a block around it, or in none.
 fn captures(results: &[Value]) -> Vec<Value> {

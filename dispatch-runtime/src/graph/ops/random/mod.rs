@@ -8,10 +8,10 @@ mod tests;
 use std::fmt;
 
 use super::super::control::Carry;
-use super::super::make::{Extra, aval, op_many};
+use super::super::make::{Extra, aval, op, op_many};
 use super::super::operand::{Arg, Operand, Scalar};
 use super::super::poison::{Reason, attempt, build};
-use super::super::value::Value;
+use super::super::value::{Types, Value};
 use crate::{Aval, DType};
 
 /// What random numbers are drawn with: the same key gives the same numbers, always and everywhere.
@@ -177,7 +177,10 @@ impl Key {
         let results = [self.0.aval().clone(), aval(dtype, &[n])?];
         let text = "stablehlo.rng_bit_generator $0, algorithm = THREE_FRY";
         let mut results = op_many(text, std::slice::from_ref(&self.0), results, Extra::default())?;
-        Ok(results.pop().expect("the second result"))
+        let random = results.pop().expect("the second result");
+        let kind = random.aval().clone();
+        // Without it a plugin (0.115) puts draws in a loop into one kernel, which takes minutes to compile.
+        Ok(op("stablehlo.optimization_barrier $0", Types::Same, [&random], kind))
     }
 }
 
