@@ -63,6 +63,16 @@ impl Definition {
     pub fn same(&self, other: &Definition) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
+
+    /// What tells the function from others.
+    pub fn address(&self) -> *const () {
+        Rc::as_ptr(&self.0).cast()
+    }
+
+    /// The block, if this is the last one that holds it.
+    pub fn into_block(self) -> Option<Block> {
+        Rc::into_inner(self.0).map(|body| body.block)
+    }
 }
 
 impl<const N: usize, R: Carry> Function<N, R> {

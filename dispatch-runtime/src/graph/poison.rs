@@ -13,6 +13,9 @@ use super::scope;
 use super::value::{Kind, Node, Value};
 use crate::{Aval, Error};
 
+/// Of so many operands an error shows each.
+const MOST_SHOWN: usize = 12;
+
 /// Why an operation is wrong, in words that follow `operation: `.
 pub(super) type Reason = String;
 
@@ -105,9 +108,12 @@ pub(super) fn build_many<const N: usize>(
 
 #[cold]
 fn poisoned(asked: Asked, operands: &[Arg<'_>], reason: &str) -> Value {
-    let operands_text: Vec<String> = operands.iter().map(Arg::to_string).collect();
+    let mut shown: Vec<String> = operands.iter().take(MOST_SHOWN).map(Arg::to_string).collect();
+    if operands.len() > MOST_SHOWN {
+        shown.push(format!("and {} more", operands.len() - MOST_SHOWN));
+    }
     let error = Error::Graph {
-        operation: format!("{}({})", asked.operation, operands_text.join(", ")),
+        operation: format!("{}({})", asked.operation, shown.join(", ")),
         reason: reason.into(),
         at: asked.at.to_string(),
     };

@@ -184,13 +184,25 @@ impl fmt::Debug for Value {
 impl Drop for Node {
     /// Ends a long chain of nodes without recursion, which would end the stack.
     fn drop(&mut self) {
-        let mut values: SmallVec<[Value; 8]> = std::mem::take(&mut self.operands).into_iter().collect();
-        values.extend(self.blocks.drain(..).flat_map(Block::into_values));
+        let mut values: SmallVec<[Value; 8]> = SmallVec::new();
+        self.release(&mut values);
         while let Some(value) = values.pop() {
             if let Some(mut node) = Rc::into_inner(value.node) {
-                values.extend(std::mem::take(&mut node.operands));
-                values.extend(node.blocks.drain(..).flat_map(Block::into_values));
+                node.release(&mut values);
             }
         }
+    }
+}
+
+impl Node {
+    /// Gives up what it was made from.
+    fn release(&mut self, values: &mut SmallVec<[Value; 8]>) {
+        values.extend(std::mem::take(&mut self.operands));
+        values.extend(self.blocks.drain(..).flat_map(Block::into_values));
+        let function = match &mut self.kind {
+            Kind::Op(op) => op.function.take(),
+            _ => None,
+        };
+        values.extend(function.and_then(Definition::into_block).into_iter().flat_map(Block::into_values));
     }
 }

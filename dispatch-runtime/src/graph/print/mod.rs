@@ -1,5 +1,6 @@
 //! From values to StableHLO text: `schedule` puts the nodes in order, `text` writes them.
 
+mod names;
 mod schedule;
 mod text;
 

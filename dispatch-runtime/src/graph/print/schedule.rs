@@ -3,6 +3,7 @@
 //! An operation stands in the block whose closure made it, so that what was made outside a loop is computed once.
 //! Equal pure operations of a block, or of a block around it, are one.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use hashbrown::HashTable;
@@ -13,6 +14,7 @@ use super::super::region::Block;
 use super::super::scope::ScopeId;
 use super::super::value::{Kind, Mark, Node, Op, Value};
 use super::super::walk;
+use super::names::{Taken, symbol};
 use crate::Error;
 use crate::error::Result;
 
@@ -81,10 +83,14 @@ struct Scheduler<'a> {
     scope: ScopeId,
     walk: u64,
     names: Names,
-    functions: Vec<Function<'a>>,
-    definitions: Vec<&'a Definition>,
+    /// The called functions in the order of their first calls, which is that of their numbers.
+    functions: Vec<(String, &'a Definition)>,
+    called: HashMap<*const (), usize>,
+    symbols: Taken,
     /// The pure operations that stand in this block or around it, by what they compute.
     known: HashTable<Known<'a>>,
+    /// Their hashes and numbers, in the order in which they were computed.
+    computed: Vec<(u64, u32)>,
     hasher: foldhash::fast::FixedState,
     /// The nodes that have numbers, in the order in which they got them.
     numbered: Vec<&'a Node>,
@@ -105,15 +111,18 @@ pub(super) fn schedule<'a>(scope: ScopeId, inputs: &'a [Value], results: &'a [Va
         walk: walk::next(),
         names: Names::default(),
         functions: Vec::new(),
-        definitions: Vec::new(),
+        called: HashMap::new(),
+        symbols: Taken::default(),
         known: HashTable::new(),
+        computed: Vec::new(),
         hasher: foldhash::fast::FixedState::default(),
         numbered: Vec::new(),
     };
     let arguments = inputs.iter().map(|input| (scheduler.number(&input.node), input.aval())).collect();
     let mut main = Body { arguments, steps: Vec::new(), results: Vec::new() };
+    scheduler.symbols.unused("main".into());
     scheduler.fill(&mut main, results)?;
-    Ok(Module { functions: scheduler.functions, main, names: scheduler.names })
+    Ok(Module { functions: scheduler.bodies()?, main, names: scheduler.names })
 }
 
 impl<'a> Scheduler<'a> {
@@ -189,15 +198,16 @@ impl<'a> Scheduler<'a> {
                 self.remember(node, id);
                 return Ok(());
             }
-            let function = self.function(op)?;
+            let function = self.function(op);
             let id = self.number(node);
             let known = Known { hash, node, op, operands: operands.clone(), id };
             self.known.insert_unique(hash, known, |known| known.hash);
+            self.computed.push((hash, id));
             body.steps.push(Step { node, op, id, operands, blocks: Vec::new(), function });
             return Ok(());
         }
         let blocks = node.blocks.iter().map(|block| self.block(block)).collect::<Result<_>>()?;
-        let function = self.function(op)?;
+        let function = self.function(op);
         let id = self.number(node);
         body.steps.push(Step { node, op, id, operands, blocks, function });
         Ok(())
@@ -216,7 +226,7 @@ impl<'a> Scheduler<'a> {
 
     /// Schedules a block. What is computed in it is unknown outside.
     fn block(&mut self, block: &'a Block) -> Result<Body<'a>> {
-        let (before, numbered) = (self.names.len(), self.numbered.len());
+        let (computed, numbered) = (self.computed.len(), self.numbered.len());
         let first = self.number(&block.arguments);
         let arguments = (first..).zip(&block.arguments.results).collect();
         let mut body = Body { arguments, steps: Vec::new(), results: Vec::new() };
@@ -224,40 +234,39 @@ impl<'a> Scheduler<'a> {
             let known = std::mem::take(&mut self.known);
             self.fill(&mut body, &block.results)?;
             self.known = known;
+            self.computed.truncate(computed);
         } else {
             self.fill(&mut body, &block.results)?;
-            self.known.retain(|known| known.id < before);
+            for (hash, id) in self.computed.drain(computed..) {
+                let known = self.known.find_entry(hash, |known| known.id == id);
+                known.ok().map(|known| known.remove());
+            }
         }
         self.numbered.drain(numbered..).for_each(|node| node.mark.set(Mark::default()));
         Ok(body)
     }
 
-    /// The called function, scheduled at its first call.
-    fn function(&mut self, op: &'a Op) -> Result<Option<usize>> {
-        let Some(definition) = &op.function else { return Ok(None) };
-        if let Some(i) = self.definitions.iter().position(|known| known.same(definition)) {
-            return Ok(Some(i));
+    /// The number of the called function.
+    fn function(&mut self, op: &'a Op) -> Option<usize> {
+        let definition = op.function.as_ref()?;
+        let next = self.functions.len();
+        let number = *self.called.entry(definition.address()).or_insert(next);
+        if number == next {
+            let name = self.symbols.unused(symbol(definition.name()));
+            self.functions.push((name, definition));
         }
-        let known = std::mem::take(&mut self.known);
-        let body = self.block(definition.block())?;
-        self.known = known;
-        // A function that this one calls was put in front of it.
-        self.definitions.push(definition);
-        let name = self.unused(definition.name());
-        self.functions.push(Function { name, body });
-        Ok(Some(self.functions.len() - 1))
+        Some(number)
     }
 
-    /// A name that no function has yet.
-    fn unused(&self, wanted: &str) -> String {
-        let wanted = super::text::symbol(wanted);
-        let taken =
-            |name: &str| name == "main" || self.functions.iter().any(|function| function.name == name);
-        if !taken(&wanted) {
-            return wanted;
+    /// The functions, scheduled one after the other, since one may call another that calls a third.
+    fn bodies(&mut self) -> Result<Vec<Function<'a>>> {
+        let mut bodies = Vec::new();
+        while let Some((name, definition)) = self.functions.get(bodies.len()).cloned() {
+            self.known.clear();
+            self.computed.clear();
+            bodies.push(Function { name, body: self.block(definition.block())? });
         }
-        let numbered = (1..).map(|i| format!("{wanted}_{i}"));
-        numbered.into_iter().find(|name| !taken(name)).expect("there is always another number")
+        Ok(bodies)
     }
 
     #[cold]

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use std::collections::HashSet;
-
 use super::super::value::Types;
+use super::names::{Taken, identifier, symbol};
 use super::schedule::{Body, Module, Step};
 use crate::Aval;
 
@@ -13,7 +12,7 @@ pub(super) fn write(name: Option<&str>, module: &Module<'_>) -> String {
         module.main.steps.len() + module.functions.iter().map(|f| f.body.steps.len()).sum::<usize>();
     let out = String::with_capacity(160 + 96 * operations);
     let names = (0..module.names.len()).map(|_| Text::Number(0)).collect();
-    let mut writer = Writer { out, module, names, taken: HashSet::new(), next: 0 };
+    let mut writer = Writer { out, module, names, taken: Taken::default(), next: 0 };
     writer.module(name);
     writer.out
 }
@@ -24,7 +23,7 @@ struct Writer<'a> {
     /// The text of each value, without `%`.
     names: Vec<Text>,
     /// The names and the number of unnamed values in this function so far.
-    taken: HashSet<String>,
+    taken: Taken,
     next: u32,
 }
 
@@ -50,14 +49,7 @@ impl Writer<'_> {
             self.next += 1;
             return;
         };
-        let wanted = identifier(name);
-        let mut name = wanted.clone();
-        let mut number = 0;
-        while !self.taken.insert(name.clone()) {
-            number += 1;
-            name = format!("{wanted}_{number}");
-        }
-        self.names[id as usize] = Text::Name(name);
+        self.names[id as usize] = Text::Name(self.taken.unused(identifier(name)));
     }
 
     fn module(&mut self, name: Option<&str>) {
@@ -77,7 +69,7 @@ impl Writer<'_> {
     }
 
     fn function(&mut self, visibility: &str, name: &str, body: &Body<'_>) {
-        self.taken.clear();
+        self.taken = Taken::default();
         self.next = 0;
         self.choose_names(body);
         let _ = write!(self.out, "  func.func {visibility} @{name}(");
@@ -241,19 +233,4 @@ fn decimal(mut n: u64, out: &mut String) {
         }
     }
     out.push_str(std::str::from_utf8(&digits[at..]).expect("digits are ASCII"));
-}
-
-/// A name as MLIR allows it behind `@`, where it takes no `-`.
-pub(super) fn symbol(name: &str) -> String {
-    identifier(name).replace('-', "_")
-}
-
-/// A name as MLIR allows it behind `%`: letters, digits, `_`, `.` and `-`, no digit in front.
-pub(super) fn identifier(name: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    let mut text: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
-    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-')) {
-        text.insert(0, '_');
-    }
-    text
 }

@@ -131,12 +131,13 @@ impl Key {
     #[track_caller]
     fn keys(&self, name: &'static str, n: usize) -> Vec<Key> {
         let made = attempt(name, &[Arg::Value(&self.0)], || {
-            let count = i64::try_from(n).ok().and_then(|n| n.checked_mul(2));
-            let count = count.ok_or_else(|| format!("nothing holds {n} keys"))?;
+            let count = i64::try_from(n).ok().filter(|n| *n <= MOST_KEYS).map(|n| 2 * n);
+            let count = count.ok_or_else(|| format!("a program has {MOST_KEYS} keys at most, not {n}"))?;
             let bits = self.stream(SPLIT).random(DType::U64, count)?;
             Ok((0..n as i64).map(|i| Key(bits.slice_axis(0, 2 * i, 2 * i + 2))).collect())
         });
-        made.unwrap_or_else(|poisoned| vec![Key(poisoned); n])
+        // As many wrong keys as somebody may look at, but not more than fit into memory.
+        made.unwrap_or_else(|poisoned| vec![Key(poisoned); n.min(MOST_WRONG)])
     }
 
     /// The new key that belongs to this number: an integer, or an integer scalar such as the count of a loop.
@@ -183,6 +184,10 @@ impl Key {
         Ok(op("stablehlo.optimization_barrier $0", Types::Same, [&random], kind))
     }
 }
+
+/// Each key of a split is a value of its own.
+const MOST_KEYS: i64 = 1 << 20;
+const MOST_WRONG: usize = 1 << 10;
 
 /// The last step of SplitMix64: each number to another one.
 fn spread(x: u64) -> u64 {
