@@ -81,6 +81,60 @@ fn a_function_is_written_once() {
     assert_eq!(text(&program).matches("func.func private").count(), 2);
 }
 
+/// Values that were made once and are kept by the program's author, whoever uses them first.
+#[test]
+fn a_constant_is_shared_by_functions_closures_and_the_program_in_any_order() {
+    let vector = Aval::new(DType::F32, [3]);
+    for first in 0..4 {
+        let table = std::cell::OnceCell::new();
+        let table = || table.get_or_init(|| Value::constant(&[1f32, 2.0, 3.0], [3])).clone();
+        let factor = std::cell::OnceCell::new();
+        let factor = || factor.get_or_init(|| Value::scalar(2f32)).clone();
+        let graph = Graph::new();
+        let x = graph.input("x", &vector);
+        if first == 1 {
+            drop((table(), factor()));
+        }
+        let f = Function::new("f", [&vector], |[a]| a * table() * factor());
+        let g = Function::new("g", [&vector], |[a]| f.call([&(a + table())]) - table());
+        let reduced = x.reduce(0.0, .., |a, b| a + b * factor());
+        let looped = fori(0, 2, &x + table(), |_, x| (x + table()) * factor());
+        let results = match first {
+            0 => [f.call([&(&x + table())]), g.call([&x]), reduced + factor(), looped],
+            2 => [f.call([&(&x + table())]), g.call([&x]), factor() + reduced, looped],
+            _ => {
+                let sum = reduced + factor();
+                [f.call([&(&x + table())]), g.call([&x]), sum, looped]
+            }
+        };
+        let program = graph.program(results).unwrap();
+        let results = run(&program, &[HostArray::new([1f32, 1.0, 1.0], [3]).unwrap()]);
+        let values: Vec<Vec<f32>> = results.iter().map(|result| result.to_vec().unwrap()).collect();
+        assert_eq!(values[0], [4.0, 12.0, 24.0]);
+        assert_eq!(values[1], [3.0, 10.0, 21.0]);
+        assert_eq!(values[2], [8.0]);
+        assert_eq!(values[3], [14.0, 24.0, 34.0]);
+    }
+}
+
+/// A value that a closure made of nothing, kept and used outside: computed on both sides.
+#[test]
+fn what_a_closed_closure_makes_may_be_used_outside_too() {
+    let graph = Graph::new();
+    let x = graph.input("x", &Aval::new(DType::F32, [3]));
+    let mut kept = None;
+    let sum = x.reduce(0.0, .., |a, b| {
+        let three = Value::iota(DType::F32, [3], 0).sum(..);
+        kept = Some(three.clone());
+        a + b * three
+    });
+    let kept = kept.unwrap();
+    let program = graph.program((&x * &kept, &kept + &sum, &sum + &kept)).unwrap();
+    let results = run(&program, &[HostArray::new([1f32, 1.0, 1.0], [3]).unwrap()]);
+    assert_eq!(results[0].to_vec::<f32>().unwrap(), [3.0, 3.0, 3.0]);
+    assert_eq!(results[1].to_vec::<f32>().unwrap(), results[2].to_vec::<f32>().unwrap());
+}
+
 #[test]
 fn a_loop_runs_while_its_condition_holds() {
     let graph = Graph::new();

@@ -96,7 +96,7 @@ impl<const N: usize, R: Carry> Function<N, R> {
             list
         });
         let mut results = results.expect("a block runs its closure");
-        if let Some(captured) = block.captures.first() {
+        if let Some(captured) = block.captured() {
             let wrong = build("function", &[Arg::Value(captured)], || {
                 Err(format!("the body of `{name}` uses this value from outside; make it an argument"))
             });

@@ -90,9 +90,7 @@ impl Block {
             let expected = short(aval.dtype(), aval.shape());
             return Err(format!("the closure gives {given:?} instead of {expected}"));
         }
-        let constant =
-            |node: &Node| matches!(&node.kind, Kind::Op(op) if op.text.starts_with("stablehlo.constant "));
-        if let Some(captured) = self.captures.iter().find(|value| !constant(&value.node)) {
+        if let Some(captured) = self.captured() {
             return Err(format!(
                 "the closure uses {captured:?} from outside; it may use its arguments and constants alone"
             ));
@@ -103,6 +101,13 @@ impl Block {
             Some(unfit) => Err(format!("the closure has `{unfit}` in it, which XLA cannot compile there")),
             None => Ok(()),
         }
+    }
+
+    /// The first value from outside that it uses. A constant can be written inside too.
+    pub fn captured(&self) -> Option<&Value> {
+        let constant =
+            |node: &Node| matches!(&node.kind, Kind::Op(op) if op.text.starts_with("stablehlo.constant "));
+        self.captures.iter().find(|value| !constant(&value.node))
     }
 
     /// Visits the operations of the block, of blocks inside of it, and of functions that it calls.

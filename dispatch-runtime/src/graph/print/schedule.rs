@@ -92,8 +92,8 @@ struct Scheduler<'a> {
     /// Their hashes and numbers, in the order in which they were computed.
     computed: Vec<(u64, u32)>,
     hasher: foldhash::fast::FixedState,
-    /// The nodes that have numbers, in the order in which they got them.
-    numbered: Vec<&'a Node>,
+    /// The nodes that got numbers, in order, with what they remembered before.
+    numbered: Vec<(&'a Node, Mark)>,
 }
 
 /// A pure operation that is computed already.
@@ -135,8 +135,7 @@ impl<'a> Scheduler<'a> {
 
     /// Remembers the number of a node's first result, until the block is left.
     fn remember(&mut self, node: &'a Node, id: u32) {
-        node.mark.set(Mark { walk: self.walk, id });
-        self.numbered.push(node);
+        self.numbered.push((node, node.mark.replace(Mark { walk: self.walk, id })));
     }
 
     /// The number of a value that is computed already.
@@ -169,7 +168,8 @@ impl<'a> Scheduler<'a> {
                 Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
             };
             stack.push((op, true));
-            let captures = node.blocks.iter().flat_map(|block| &block.captures);
+            let open = node.blocks.iter().filter(|block| !block.closed);
+            let captures = open.flat_map(|block| &block.captures);
             let first = stack.len();
             stack.extend(node.operands.iter().chain(captures).map(|value| (&*value.node, false)));
             stack[first..].reverse();
@@ -224,25 +224,34 @@ impl<'a> Scheduler<'a> {
         hasher.finish()
     }
 
-    /// Schedules a block. What is computed in it is unknown outside.
+    /// Schedules a block. What is computed in it is unknown outside; what is computed outside is known in it, unless it
+    /// is closed.
     fn block(&mut self, block: &'a Block) -> Result<Body<'a>> {
+        if block.closed { self.isolated(block) } else { self.inner(block) }
+    }
+
+    /// Schedules a function, or a block that uses nothing from outside. A node that stands outside too is computed again.
+    fn isolated(&mut self, block: &'a Block) -> Result<Body<'a>> {
+        let outer = (self.walk, std::mem::take(&mut self.known), std::mem::take(&mut self.computed));
+        self.walk = walk::next();
+        let body = self.inner(block);
+        (self.walk, self.known, self.computed) = outer;
+        body
+    }
+
+    fn inner(&mut self, block: &'a Block) -> Result<Body<'a>> {
         let (computed, numbered) = (self.computed.len(), self.numbered.len());
         let first = self.number(&block.arguments);
         let arguments = (first..).zip(&block.arguments.results).collect();
         let mut body = Body { arguments, steps: Vec::new(), results: Vec::new() };
-        if block.closed {
-            let known = std::mem::take(&mut self.known);
-            self.fill(&mut body, &block.results)?;
-            self.known = known;
-            self.computed.truncate(computed);
-        } else {
-            self.fill(&mut body, &block.results)?;
-            for (hash, id) in self.computed.drain(computed..) {
-                let known = self.known.find_entry(hash, |known| known.id == id);
-                known.ok().map(|known| known.remove());
-            }
+        self.fill(&mut body, &block.results)?;
+        for (hash, id) in self.computed.drain(computed..) {
+            let known = self.known.find_entry(hash, |known| known.id == id);
+            known.ok().map(|known| known.remove());
         }
-        self.numbered.drain(numbered..).for_each(|node| node.mark.set(Mark::default()));
+        for (node, before) in self.numbered.drain(numbered..).rev() {
+            node.mark.set(before);
+        }
         Ok(body)
     }
 
@@ -262,9 +271,7 @@ impl<'a> Scheduler<'a> {
     fn bodies(&mut self) -> Result<Vec<Function<'a>>> {
         let mut bodies = Vec::new();
         while let Some((name, definition)) = self.functions.get(bodies.len()).cloned() {
-            self.known.clear();
-            self.computed.clear();
-            bodies.push(Function { name, body: self.block(definition.block())? });
+            bodies.push(Function { name, body: self.isolated(definition.block())? });
         }
         Ok(bodies)
     }
