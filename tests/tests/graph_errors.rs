@@ -98,7 +98,7 @@ fn wrong_shapes() {
     let Inputs { x, v, s, b, .. } = &inputs();
     messages! {
         x + &v.reshape([3, 1]) => "`add(x: f32[2,3], f32[3,1])`: [2,3] and [3,1] do not broadcast",
-        x.add(&Value::zeros(DType::F32, [4])) => "`add(x: f32[2,3], f32[4])`: [2,3] and [4] do not broadcast",
+        x.add(Value::zeros(DType::F32, [4])) => "`add(x: f32[2,3], f32[4])`: [2,3] and [4] do not broadcast",
         x.reshape([7]) => "`reshape(x: f32[2,3])`: [7] has 7 elements, not 6",
         x.reshape([-1, -1]) => "`reshape(x: f32[2,3])`: only one size can be -1, not [-1,-1]",
         x.transpose([0]) => "`transpose(x: f32[2,3])`: [0] names 1 of 2 dimensions",
@@ -125,7 +125,7 @@ fn wrong_shapes() {
         Value::zeros(DType::F64, [1 << 40, 1 << 40]) => "`zeros()`: no array of f64 has the shape [1099511627776,1099511627776]",
         if_else(b, || x.clone(), || x.clone()) => "`if(b: bool[2,3])`: the condition has to be a bool[], not b: bool[2,3]",
         x.top_k(4).0 => "`top_k(x: f32[2,3])`: there are 3 elements along the last axis, not 4",
-        x.dynamic_slice(&[0], [1, 1]) => "`dynamic_slice(x: f32[2,3], 0)`: 1 start for 2 dimensions",
+        x.dynamic_slice([0], [1, 1]) => "`dynamic_slice(x: f32[2,3], 0)`: 1 start for 2 dimensions",
     }
 }
 

@@ -135,6 +135,23 @@ fn what_a_closed_closure_makes_may_be_used_outside_too() {
     assert_eq!(results[1].to_vec::<f32>().unwrap(), results[2].to_vec::<f32>().unwrap());
 }
 
+/// Two plugins end the process if they fold such a division.
+#[test]
+fn a_constant_may_be_divided_by_a_constant_zero() {
+    let numbers = Value::constant(&[1i64, 5, i64::MIN], [3]);
+    let zeros = Value::zeros(DType::I64, [3]);
+    let least = Value::constant(&[i32::MIN, 7], [2]);
+    let looped = fori(0, 3, Value::ones(DType::I64, []), |i, x| &x / (&i - &i) + x % &(&i - &i));
+    let results = [&numbers / &zeros, &numbers % 0, &least / -1, &least % (least.clone() - &least), looped];
+    let executable = Client::cpu().unwrap().compile(Graph::new().source(&results).unwrap()).unwrap();
+    let results = executable.execute(&[]).unwrap();
+    assert_eq!(results[0].to_vec::<i64>().unwrap(), [-1, -1, -1]);
+    assert_eq!(results[1].to_vec::<i64>().unwrap(), [1, 5, i64::MIN]);
+    assert_eq!(results[2].to_vec::<i32>().unwrap(), [i32::MIN, -7]);
+    assert_eq!(results[3].to_vec::<i32>().unwrap(), [i32::MIN, 7]);
+    assert_eq!(results[4].to_vec::<i64>().unwrap(), [-2]);
+}
+
 #[test]
 fn a_loop_runs_while_its_condition_holds() {
     let graph = Graph::new();

@@ -175,10 +175,10 @@ fn special_functions_are_those_of_the_tables() {
         let mut check =
             |name: &str, value: Value, expected: [f64; 2]| cases.check(name, &value, dtype, &[2], &expected);
         check("erf", x.erf(), [0.5204998778130465, -0.2763263901682369]);
-        check("erfc", x.erfc(), [0.4795001221869535, 1.2763263901682369]);
+        check("erfc", x.erfc(), [0.4795001221869535, 1.276326390168237]);
         check("erf_inv", x.erf_inv(), [0.4769362762044699, -0.2253120550121781]);
         check("lgamma", x.lgamma(), [0.5723649429247001, 1.5895753125511862]);
-        check("digamma", x.digamma(), [-1.9635100260214235, 2.9141391202135279]);
+        check("digamma", x.digamma(), [-1.9635100260214235, 2.914139120213528]);
         for (name, value, function) in [
             ("sinh", x.sinh(), f64::sinh as fn(f64) -> f64),
             ("cosh", x.cosh(), f64::cosh),

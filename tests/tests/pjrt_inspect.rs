@@ -84,8 +84,8 @@ fn priced(graph: &Graph) -> Vec<Priced> {
         ("a sort", vector.sort(0), Some(1000 * 10)),
         ("rows", x.take(&rows, 0), None),
         ("replaced rows", x.put(&rows, 2.0, 0, Combine::Mul), None),
-        ("a slice", x.dynamic_slice(&[&n, &n], [3, 4]) + 1, None),
-        ("a replaced slice", x.dynamic_update_slice(&input(&[3, 4]), &[&n, &n]), None),
+        ("a slice", x.dynamic_slice([&n, &n], [3, 4]) + 1, None),
+        ("a replaced slice", x.dynamic_update_slice(&input(&[3, 4]), [&n, &n]), None),
         // The multiplication and the index's addition and comparison, once.
         ("a loop", fori(0, &n, x.clone(), |_, x| x.tanh() * 2), Some(elements + 2)),
         ("a branch", if_else(&n.gt(0), || square.matmul(&square), || &square + 1), None),

@@ -26,7 +26,8 @@
 //! * A wrong operation poisons its result. The first error surfaces where the program is made, with the operands and the
 //!   line of the operation.
 //! * Equal operations made twice appear once in the program, in the block where they were made first.
-//! * The numbers are those of StableHLO: NaN, infinities, signed zeros, integers that wrap around.
+//! * The numbers are those of StableHLO: NaN, infinities, signed zeros, integers that wrap around. Denormal floats may
+//!   count as zero: CPU plugins take them so when a program runs.
 
 mod axes;
 mod constant;

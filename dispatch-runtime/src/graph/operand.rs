@@ -203,8 +203,14 @@ numbers! {
     Complex<f64>: x => Scalar::Complex(x.re, x.im);
 }
 
-impl Operand for usize {
-    fn operand(&self) -> Arg<'_> {
-        Arg::Scalar(Scalar::Int(*self as i128))
-    }
+macro_rules! sizes {
+    ($($rust:ty),*) => {
+        $(impl Operand for $rust {
+            fn operand(&self) -> Arg<'_> {
+                Arg::Scalar(Scalar::Int(*self as i128))
+            }
+        })*
+    };
 }
+
+sizes! { usize, isize }

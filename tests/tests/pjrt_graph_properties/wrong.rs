@@ -235,7 +235,7 @@ fn structure(random: &mut Random, o: &Operands) -> Option<Wrong> {
         9 => (format!("`max_pool({x:?})`: "), line!(), x.max_pool(&window)),
         10 => {
             let starts: [i64; 0] = [];
-            (format!("`dynamic_slice({x:?})`: "), line!(), x.dynamic_slice(&starts, [1]))
+            (format!("`dynamic_slice({x:?})`: "), line!(), x.dynamic_slice(starts, [1]))
         }
         11 => (format!("`solve_spd({x:?}, {other:?})`: "), line!(), x.solve_spd(other)),
         12 => {
@@ -244,7 +244,7 @@ fn structure(random: &mut Random, o: &Operands) -> Option<Wrong> {
         }
         _ => {
             let line = line!() + 1;
-            let value = x.dynamic_update_slice(other, &[0]);
+            let value = x.dynamic_update_slice(other, [0]);
             (format!("`dynamic_update_slice({x:?}, {other:?}, 0)`: "), line, value)
         }
     })

@@ -1,7 +1,7 @@
 //! Operations on each element, from one operand or two.
 
 use super::super::make::op;
-use super::super::operand::{Arg, Operand};
+use super::super::operand::{Arg, Operand, Scalar};
 use super::super::poison::{Reason, build};
 use super::super::value::{Types, Value};
 use super::broadcast::common_shape;
@@ -100,7 +100,7 @@ unary! {
     /// One divided by the square root.
     rsqrt = "rsqrt", FLOAT | COMPLEX;
     /// The cube root.
-    cbrt = "cbrt", FLOAT | COMPLEX;
+    cbrt = "cbrt", FLOAT;
     /// The exponential.
     exp = "exponential", FLOAT | COMPLEX;
     /// The exponential minus 1, exact near 0.
@@ -180,11 +180,30 @@ binary! {
 #[track_caller]
 pub(super) fn binary(name: &'static str, text: &'static str, takes: Takes, a: Arg<'_>, b: Arg<'_>) -> Value {
     build(name, &[a, b], || {
+        let given = b;
         let (a, b) = pair(a, b)?;
         takes.check(a.dtype())?;
         let result = a.aval().clone();
+        let b = if matches!(name, "div" | "rem") { divisor(given, b) } else { b };
         Ok(op(text, Types::Same, [&a, &b], result))
     })
+}
+
+/// The divisor, such that no plugin divides by a zero while it compiles: two of them end the process by that, where a
+/// program that runs gives what StableHLO says.
+#[track_caller]
+fn divisor(given: Arg<'_>, divisor: Value) -> Value {
+    let may_be_known_zero = match given {
+        Arg::Scalar(Scalar::Int(x)) => x == 0,
+        Arg::Scalar(_) => false,
+        // What depends on an argument of the program is not known.
+        Arg::Value(_) => divisor.node.scope.is_none(),
+    };
+    if !divisor.dtype().is_int() || !may_be_known_zero {
+        return divisor;
+    }
+    let result = divisor.aval().clone();
+    op("stablehlo.optimization_barrier $0", Types::Same, [&divisor], result)
 }
 
 /// Two operands at one dtype and shape; one of them at least is a value.

@@ -10,7 +10,7 @@ use super::super::value::Value;
 use super::elementwise::{Takes, binary};
 
 macro_rules! operators {
-    ($($trait:ident::$method:ident = $name:ident, $text:literal, $takes:expr;)*) => {
+    ($($trait:ident::$method:ident, $assign:ident::$assign_method:ident = $name:ident, $text:literal, $takes:expr;)*) => {
         $(
             impl<T: Operand> ops::$trait<T> for Value {
                 type Output = Value;
@@ -30,8 +30,15 @@ macro_rules! operators {
                 }
             }
 
+            impl<T: Operand> ops::$assign<T> for Value {
+                #[track_caller]
+                fn $assign_method(&mut self, other: T) {
+                    *self = Value::$name(self, other);
+                }
+            }
+
             operators!(@numbers $trait::$method = $name, $text, $takes;
-                bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 Complex32 Complex64);
+                bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize f16 bf16 f32 f64 Complex32 Complex64);
         )*
     };
     (@numbers $trait:ident::$method:ident = $name:ident, $text:literal, $takes:expr; $($number:tt)*) => {
@@ -58,14 +65,14 @@ macro_rules! operators {
 }
 
 operators! {
-    Add::add = add, "stablehlo.add $0, $1", Takes::NUMBERS;
-    Sub::sub = sub, "stablehlo.subtract $0, $1", Takes::NUMBERS;
-    Mul::mul = mul, "stablehlo.multiply $0, $1", Takes::NUMBERS;
-    Div::div = div, "stablehlo.divide $0, $1", Takes::NUMBERS;
-    Rem::rem = rem, "stablehlo.remainder $0, $1", Takes::REALS;
-    BitAnd::bitand = and, "stablehlo.and $0, $1", Takes::BITS;
-    BitOr::bitor = or, "stablehlo.or $0, $1", Takes::BITS;
-    BitXor::bitxor = xor, "stablehlo.xor $0, $1", Takes::BITS;
+    Add::add, AddAssign::add_assign = add, "stablehlo.add $0, $1", Takes::NUMBERS;
+    Sub::sub, SubAssign::sub_assign = sub, "stablehlo.subtract $0, $1", Takes::NUMBERS;
+    Mul::mul, MulAssign::mul_assign = mul, "stablehlo.multiply $0, $1", Takes::NUMBERS;
+    Div::div, DivAssign::div_assign = div, "stablehlo.divide $0, $1", Takes::NUMBERS;
+    Rem::rem, RemAssign::rem_assign = rem, "stablehlo.remainder $0, $1", Takes::REALS;
+    BitAnd::bitand, BitAndAssign::bitand_assign = and, "stablehlo.and $0, $1", Takes::BITS;
+    BitOr::bitor, BitOrAssign::bitor_assign = or, "stablehlo.or $0, $1", Takes::BITS;
+    BitXor::bitxor, BitXorAssign::bitxor_assign = xor, "stablehlo.xor $0, $1", Takes::BITS;
 }
 
 macro_rules! unary {

@@ -102,7 +102,7 @@ impl Layout {
         for ((&axis, along), placed) in self.axes.iter().zip(&self.along).zip(&self.placed) {
             let Along { size, window, stride, dilation, .. } = *along;
             if placed.low <= 0 && placed.high <= 0 {
-                counts = counts * window as f64;
+                counts *= window as f64;
                 continue;
             }
             // The first and the last element of a window that lie in the array, counted from 0.
@@ -117,7 +117,7 @@ impl Layout {
             let along_axis = (last.minimum(window - 1) - first + 1).maximum(0).convert(dtype);
             let mut shape = vec![1; rank];
             shape[axis] = placed.windows;
-            counts = counts * along_axis.reshape_to(&shape)?;
+            counts *= along_axis.reshape_to(&shape)?;
         }
         Ok(counts)
     }

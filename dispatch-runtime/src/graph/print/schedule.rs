@@ -159,11 +159,11 @@ impl<'a> Scheduler<'a> {
             }
             let op = match &node.kind {
                 Kind::Op(_) => node,
-                Kind::Input => return Err(self.other_graph(node)),
-                Kind::Arguments => {
+                Kind::Input | Kind::Arguments => {
                     // The operation on top of which it was put is the one that uses it.
-                    let user = stack.iter().rev().find(|(_, ready)| *ready);
-                    return Err(escaped(user.map_or(node, |(node, _)| node)));
+                    let user = stack.iter().rev().find(|(_, ready)| *ready).map_or(node, |(node, _)| node);
+                    let input = matches!(node.kind, Kind::Input);
+                    return Err(if input { self.other_graph(node, user) } else { escaped(user) });
                 }
                 Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
             };
@@ -277,7 +277,7 @@ impl<'a> Scheduler<'a> {
     }
 
     #[cold]
-    fn other_graph(&self, node: &Node) -> Error {
+    fn other_graph(&self, node: &Node, user: &Node) -> Error {
         let name = node.names.borrow().first().map(|(_, name)| name.to_string()).unwrap_or_default();
         let reason = match node.scope {
             Some(scope) if !scope.is_live() => {
@@ -286,7 +286,7 @@ impl<'a> Scheduler<'a> {
             Some(scope) if scope != self.scope => "it is an input of another graph",
             _ => "it is no input of this program",
         };
-        Error::Graph { operation: format!("input({name})"), reason: reason.into(), at: node.at.to_string() }
+        Error::Graph { operation: format!("input({name})"), reason: reason.into(), at: user.at.to_string() }
     }
 }
 
