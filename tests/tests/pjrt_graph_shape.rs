@@ -278,9 +278,9 @@ fn check_indices<T: Element>(indices: &[T], places: &[i128]) {
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(DType::I32, [300]));
     let i = graph.input("i", &Aval::new(T::DTYPE, [n]));
-    let by_dynamic_slice: Vec<Value> = (0..n).map(|at| x.dynamic_slice(&[i.slice(at)], [2])).collect();
+    let by_dynamic_slice: Vec<Value> = (0..n).map(|at| x.dynamic_slice([i.slice(at)], [2])).collect();
     let by_update: Vec<Value> =
-        (0..n).map(|at| x.dynamic_update_slice(&Value::full(DType::I32, [2], -1), &[i.slice(at)])).collect();
+        (0..n).map(|at| x.dynamic_update_slice(&Value::full(DType::I32, [2], -1), [i.slice(at)])).collect();
     let values = vec![
         x.take(&i, 0),
         x.take_along(&i, 0),

@@ -164,24 +164,21 @@ mod tests {
         let j = input(&graph, "j", DType::I64, &[]);
         let f = input(&graph, "f", DType::F32, &[]);
         assert_wrong([
+            (x.dynamic_slice([&i], [1, 1]), "dynamic_slice(x: f32[2,3], i: i32[]): 1 start for 2 dimensions"),
             (
-                x.dynamic_slice(&[&i], [1, 1]),
-                "dynamic_slice(x: f32[2,3], i: i32[]): 1 start for 2 dimensions",
-            ),
-            (
-                x.dynamic_slice(&[&i, &j], [1, 1]),
+                x.dynamic_slice([&i, &j], [1, 1]),
                 "dynamic_slice(x: f32[2,3], i: i32[], j: i64[]): the starts have to be of one dtype, not i32 and i64",
             ),
             (
-                x.dynamic_slice(&[&f, &f], [1, 1]),
+                x.dynamic_slice([&f, &f], [1, 1]),
                 "dynamic_slice(x: f32[2,3], f: f32[], f: f32[]): a start has to be an integer scalar, not f: f32[]",
             ),
             (
-                x.dynamic_slice(&[0, 0], [1, 4]),
+                x.dynamic_slice([0, 0], [1, 4]),
                 "dynamic_slice(x: f32[2,3], 0, 0): the part has the shape [1,4], which does not fit into [2,3]",
             ),
             (
-                x.dynamic_update_slice(&f, &[0, 0]),
+                x.dynamic_update_slice(&f, [0, 0]),
                 "dynamic_update_slice(x: f32[2,3], f: f32[], 0, 0): the update has the shape [], which does not fit into [2,3]",
             ),
             (f.one_hot(DType::F32, 3), "one_hot(f: f32[]): indices are integers, not f32"),
@@ -195,7 +192,7 @@ mod tests {
         let x = input(&graph, "x", DType::F32, &[300, 3]);
         let i = input(&graph, "i", DType::U8, &[]);
         assert_eq!(
-            printed(&graph, &x.dynamic_slice(&[Arg::Scalar(Scalar::Int(260)), Arg::Value(&i)], [1, 2])),
+            printed(&graph, &x.dynamic_slice([Arg::Scalar(Scalar::Int(260)), Arg::Value(&i)], [1, 2])),
             "%0 = stablehlo.constant dense<260> : tensor<i32>\n\
              %1 = stablehlo.convert %i : (tensor<ui8>) -> tensor<i32>\n\
              %2 = stablehlo.dynamic_slice %x, %0, %1, sizes = [1, 2] : (tensor<300x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32>"
