@@ -222,6 +222,22 @@ impl Error {
             _ => None,
         }
     }
+
+    /// The error with another path of the argument, where one is wrong.
+    ///
+    /// A method of [`Array`](crate::Array) calls its array `self`; the caller may know it under another name.
+    pub fn with_argument(mut self, path: impl Into<String>) -> Error {
+        if let Error::DType { argument, .. }
+        | Error::Shape { argument, .. }
+        | Error::Value { argument, .. }
+        | Error::Device { argument, .. }
+        | Error::Client { argument, .. }
+        | Error::Donated { argument, .. } = &mut self
+        {
+            *argument = path.into();
+        }
+        self
+    }
 }
 
 /// A result whose error is [`Error`] unless another is named.

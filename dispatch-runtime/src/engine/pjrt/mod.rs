@@ -36,6 +36,7 @@ pub use donors::mark_donors;
 pub use engine::PjrtEngine;
 pub use executable::PjrtExecutable;
 pub use options::{ClientOptions, OptionValue};
+pub use plugin::PjrtPlugin;
 
 use crate::client::{Client, Device};
 use crate::executable::Executable;

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use super::abi::{self, PJRT_NamedValue, PJRT_NamedValue_Value, Struct, named_value};
+use super::call::{slice, string};
 use crate::{Error, Result};
 
 /// Far more CPU devices than are of use; each takes threads and memory.
@@ -41,6 +42,29 @@ pub enum OptionValue {
     Bool(bool),
 }
 
+impl OptionValue {
+    /// A value that a plugin gave; none if its type is not known.
+    ///
+    /// # Safety
+    ///
+    /// The value is filled in as its type says.
+    pub(super) unsafe fn read(value: &PJRT_NamedValue) -> Option<OptionValue> {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            Some(match value.r#type {
+                named_value::STRING => OptionValue::Text(string(value.value.string_value, value.value_size)),
+                named_value::INT64 => OptionValue::Int(value.value.int64_value),
+                named_value::INT64_LIST => {
+                    OptionValue::Ints(slice(value.value.int64_array_value, value.value_size).to_vec())
+                }
+                named_value::FLOAT => OptionValue::Float(value.value.float_value),
+                named_value::BOOL => OptionValue::Bool(value.value.bool_value),
+                _ => return None,
+            })
+        }
+    }
+}
+
 impl ClientOptions {
     /// No options.
     pub fn new() -> ClientOptions {
@@ -53,6 +77,16 @@ impl ClientOptions {
         self.values.retain(|(known, _)| *known != name);
         self.values.push((name, value));
         self
+    }
+
+    /// Whether an option is set.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether no option is set.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
     }
 
     /// Refuses values by which the CPU plugins are known to end the process: they throw where they should return an

@@ -7,8 +7,64 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use super::abi::*;
-use super::call::{ErrorFunctions, Plugin, call, slot};
+use super::call::{ErrorFunctions, Plugin, call, slice, slot, string};
+use super::{ClientOptions, OptionValue, find};
+use crate::client::Client;
 use crate::{Error, Result};
+
+/// A plugin that is loaded, for the rest of the process: what it says of itself, and clients of it.
+///
+/// Two are equal if they are the same one.
+#[derive(Clone, Copy, Debug)]
+pub struct PjrtPlugin(&'static Plugin);
+
+impl PjrtPlugin {
+    /// Finds the plugin of a platform, `"cpu"` or `"cuda"`, as [`Client::for_platform`] does, without loading it.
+    pub fn find(platform: &str) -> Result<PathBuf> {
+        find::find(platform)
+    }
+
+    /// Loads the plugin in this file, unless it is loaded already.
+    pub fn load(path: impl AsRef<Path>) -> Result<PjrtPlugin> {
+        load(path.as_ref()).map(PjrtPlugin)
+    }
+
+    /// The path, as it was given or found.
+    pub fn path(self) -> &'static Path {
+        Path::new(&self.0.path)
+    }
+
+    /// Major and minor version of the plugin's PJRT C API.
+    pub fn api_version(self) -> (i32, i32) {
+        (0, self.0.minor)
+    }
+
+    /// What the plugin says of itself, such as `xla_version` and the StableHLO versions that it reads.
+    pub fn attributes(self) -> Result<Vec<(String, OptionValue)>> {
+        // SAFETY: no pointers among the arguments; the attributes live as long as the plugin and are copied.
+        unsafe {
+            let given = call!(self.0, PJRT_Plugin_Attributes {})?;
+            let values = slice(given.attributes, given.num_attributes);
+            Ok(values
+                .iter()
+                .filter_map(|value| Some((string(value.name, value.name_size), OptionValue::read(value)?)))
+                .collect())
+        }
+    }
+
+    /// A new client of the plugin, which lives for the rest of the process.
+    pub fn client(self, options: &ClientOptions) -> Result<Client> {
+        Client::from_plugin(self.path(), options)
+    }
+}
+
+impl PartialEq for PjrtPlugin {
+    fn eq(&self, other: &PjrtPlugin) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for PjrtPlugin {}
 
 /// The plugins of this process by canonical path. A plugin is loaded and initialised once and never unloaded: it keeps
 /// threads and pointers of its own.
