@@ -51,10 +51,27 @@ demo: ## install what is missing, get the plugin, build and run the main job
 
 .PHONY: test
 test: ## the same set-up, then every test, on the default plugin
-	@scripts/setup tests
+	@scripts/setup tests r
 	@scripts/get-plugin default >/dev/null
 	cargo test $(everything) $(if $(CI),--no-fail-fast)
 	@scripts/run-examples $(everything)
+	@scripts/test-r
+
+.PHONY: install-r
+install-r: ## install the R packages into R_LIB=dir
+	@scripts/setup r
+	@scripts/install-r '$(R_LIB)'
+
+.PHONY: test-r
+test-r: ## the tests of the R packages
+	@scripts/setup r
+	@scripts/get-plugin default >/dev/null
+	@scripts/test-r
+
+.PHONY: generate
+generate: ## write the generated files: the wrappers of the R packages, and their help where roxygen2 is installed
+	@scripts/setup tests
+	@scripts/generate $(locked)
 
 .PHONY: test-plugins
 test-plugins: ## the tests that need a real plugin, once on each of the three
@@ -80,11 +97,12 @@ sanitize: ## the cache under loom, the runtime under AddressSanitizer and valgri
 	@SHORT=$(SHORT) scripts/sanitize $(locked)
 
 .PHONY: lint
-lint: ## formatting, clippy, docs, scripts, file contents, minimum Rust version
+lint: ## formatting, clippy, docs, scripts, file contents, generated files, minimum Rust version
 	@scripts/setup tests
 	cargo fmt --all --check
 	cargo clippy $(everything) --all-targets -- -D warnings
 	cargo check $(locked) -p dispatch-runtime --no-default-features
 	RUSTDOCFLAGS='-D warnings' cargo doc $(everything) --no-deps --quiet
+	@scripts/generate --check $(locked)
 	@scripts/check-msrv
 	@scripts/check-files

@@ -24,6 +24,8 @@
 //! assert_eq!(family.groups[0].members, [0, 1]);
 //! ```
 
+#[cfg(feature = "build")]
+pub mod emit;
 pub mod expand;
 mod recover;
 pub mod syntax;

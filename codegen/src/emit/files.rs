@@ -1,0 +1,85 @@
+//! Files that are to have a certain text.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Generated files by path, in a fixed order.
+#[derive(Debug, Default)]
+pub struct Files(BTreeMap<PathBuf, String>);
+
+/// A file on disk that has not the text that it should have.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The file.
+    pub path: PathBuf,
+    /// The first line that differs, counted from 1; none if there is no file.
+    pub line: Option<usize>,
+}
+
+impl Files {
+    /// Adds a file; a second text for one path replaces the first.
+    pub fn insert(&mut self, path: impl Into<PathBuf>, text: impl Into<String>) {
+        self.0.insert(path.into(), text.into());
+    }
+
+    /// The text of a file.
+    pub fn text(&self, path: impl AsRef<Path>) -> Option<&str> {
+        self.0.get(path.as_ref()).map(String::as_str)
+    }
+
+    /// Writes the files whose text has changed and gives their paths.
+    pub fn write(&self) -> io::Result<Vec<&Path>> {
+        let mut written = Vec::new();
+        for (path, text) in &self.0 {
+            if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+                continue;
+            }
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::write(path, text)?;
+            written.push(path.as_path());
+        }
+        Ok(written)
+    }
+
+    /// The files that [`Files::write`] would write.
+    pub fn differences(&self) -> io::Result<Vec<Difference>> {
+        let mut differences = Vec::new();
+        for (path, text) in &self.0 {
+            let line = match fs::read_to_string(path) {
+                Ok(old) if old == *text => continue,
+                Ok(old) => Some(1 + old.lines().zip(text.lines()).take_while(|(a, b)| a == b).count()),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(error),
+            };
+            differences.push(Difference { path: path.clone(), line });
+        }
+        Ok(differences)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changed_is_written() {
+        let folder = std::env::temp_dir().join(format!("dispatch-files-{}", std::process::id()));
+        let (a, b) = (folder.join("a"), folder.join("deep/b"));
+        let mut files = Files::default();
+        files.insert(&b, "one\ntwo\n");
+        files.insert(&a, "x\n");
+        let missing = |path: &PathBuf| Difference { path: path.clone(), line: None };
+        assert_eq!(files.differences().unwrap(), [missing(&a), missing(&b)]);
+        assert_eq!(files.write().unwrap(), [&a, &b]);
+        assert_eq!(files.write().unwrap(), [] as [&Path; 0]);
+        files.insert(&b, "one\nthree\n");
+        assert_eq!(files.differences().unwrap(), [Difference { path: b.clone(), line: Some(2) }]);
+        assert_eq!(files.write().unwrap(), [&b]);
+        assert_eq!(files.text(&b), Some("one\nthree\n"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

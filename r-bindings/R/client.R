@@ -1,0 +1,91 @@
+#' Clients
+#'
+#' A client is the connection to the devices of one platform. There is one for each platform, made at first use; it
+#' lives as long as the session.
+#'
+#' @section Environment variables:
+#' * `PJRT_PLATFORM`: the platform where none is named, `cpu` unless set.
+#' * `PJRT_CPU_DEVICE_COUNT`: how many devices the CPU client has, unless the option `cpu_device_count` says so.
+#' * `PJRT_NPROC`: how many threads the CPU client uses, all processors unless set. The plugin reads it when the client
+#'   is made and rounds nothing, but a few threads of its own for small jobs are not counted.
+#'
+#' @param platform The platform, `"cpu"` or `"cuda"`; `NULL` is the default one.
+#' @param ... Options of the plugin, such as `cpu_device_count = 2L`, and `threads`, which sets `PJRT_NPROC`. They count
+#'   only where the client is made: it is an error to give options when there is one already.
+#' @param x A client, a device, or the name of a platform.
+#' @return A `PJRTClient`, or a list of [PJRTDevice][pjrt_device]s.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' client <- pjrt_client("cpu")
+#' devices(client)
+pjrt_client <- function(platform = NULL, ...) {
+  options <- list(...)
+  threads <- options[["threads"]]
+  if (is.null(threads)) {
+    return(rs_client(platform, options))
+  }
+  if (rs_client_exists(platform)) {
+    raise_("option", "the client is there already; `threads` can be given only when it is made", "threads")
+  }
+  whole <- is.numeric(threads) && length(threads) == 1L && !is.na(threads) && threads >= 1 && threads %% 1 == 0
+  if (!whole) {
+    raise_("option", "argument `threads`: expected a whole number from 1 on", "threads")
+  }
+  old <- Sys.getenv("PJRT_NPROC", NA)
+  Sys.setenv(PJRT_NPROC = format(threads, scientific = FALSE))
+  on.exit(if (is.na(old)) Sys.unsetenv("PJRT_NPROC") else Sys.setenv(PJRT_NPROC = old))
+  rs_client(platform, options[names(options) != "threads"])
+}
+
+#' @rdname pjrt_client
+#' @export
+as_pjrt_client <- function(x) {
+  if (inherits(x, "PJRTClient")) {
+    x
+  } else if (inherits(x, "PJRTDevice")) {
+    rs_device_client(x)
+  } else {
+    rs_client(x, list())
+  }
+}
+
+#' @rdname pjrt_client
+#' @export
+devices <- function(x = NULL, ...) UseMethod("devices")
+
+#' @export
+devices.default <- function(x = NULL, ...) rs_client_devices(as_pjrt_client(x))
+
+#' @export
+devices.PJRTClient <- function(x = NULL, ...) rs_client_devices(x)
+
+#' The platform of an object
+#'
+#' @param x A buffer, client or device.
+#' @param ... For methods.
+#' @return The name of the platform, such as `"cpu"`.
+#' @export
+platform <- function(x, ...) UseMethod("platform")
+
+#' @export
+platform.PJRTClient <- function(x, ...) rs_client_platform(x)
+
+#' @export
+as.character.PJRTClient <- function(x, ...) rs_client_platform(x)
+
+#' @export
+format.PJRTClient <- function(x, ...) {
+  sprintf("<PJRTClient %s of %s>", rs_client_platform(x), rs_client_description(x))
+}
+
+#' @export
+print.PJRTClient <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+# The platform where none is named.
+default_platform <- function() {
+  platform <- tolower(Sys.getenv("PJRT_PLATFORM"))
+  if (nzchar(platform)) platform else "cpu"
+}

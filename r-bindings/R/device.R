@@ -1,0 +1,47 @@
+#' Devices
+#'
+#' There is one object for each device, which lives as long as the session, so devices can be compared by
+#' [identical()].
+#'
+#' @param device,x A device, the name of one such as `"cpu"` or `"cpu:1"`, or `NULL` for the first device of the
+#'   default platform.
+#' @param e1,e2 Devices.
+#' @return A `PJRTDevice`. `==` and `!=` compare devices.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' pjrt_device("cpu") == pjrt_device("cpu:0")
+pjrt_device <- function(device) {
+  rs_device(device)
+}
+
+#' @rdname pjrt_device
+#' @export
+as_pjrt_device <- function(x) {
+  rs_device(x)
+}
+
+#' @export
+device.PJRTDevice <- function(x, ...) x
+
+#' @export
+platform.PJRTDevice <- function(x, ...) rs_device_platform(x)
+
+#' @rdname pjrt_device
+#' @export
+`==.PJRTDevice` <- function(e1, e2) rs_device_equal(e1, e2)
+
+#' @rdname pjrt_device
+#' @export
+`!=.PJRTDevice` <- function(e1, e2) !rs_device_equal(e1, e2)
+
+#' @export
+as.character.PJRTDevice <- function(x, ...) rs_device_name(x)
+
+#' @export
+format.PJRTDevice <- function(x, ...) sprintf("<PJRTDevice %s>", rs_device_name(x))
+
+#' @export
+print.PJRTDevice <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

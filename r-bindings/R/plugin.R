@@ -1,0 +1,79 @@
+#' Plugins
+#'
+#' A plugin is the library that compiles and runs programs on one platform. It is loaded when the first client of its
+#' platform is made, and stays loaded for the rest of the session.
+#'
+#' The plugin of a platform is the file that the environment variable `PJRT_PLUGIN_PATH_CPU` (or
+#' `PJRT_PLUGIN_PATH_CUDA`) names, else the one that `install_pjrt()` got, else the one of a pip package.
+#'
+#' @param platform,platforms The platform, `"cpu"` or `"cuda"`. `plugins_downloaded()` takes several; `NULL` is the
+#'   default platform.
+#' @param x A plugin, or the name of a platform.
+#' @param plugin A plugin.
+#' @param options A named list of options of the plugin, such as `list(cpu_device_count = 2L)`.
+#' @param cuda The version of CUDA, `"12"` or `"13"`, to get the plugin for it too.
+#' @return `pjrt_plugin()` and `as_pjrt_plugin()` a `PJRTPlugin`; `plugin_attributes()` a named list;
+#'   `plugin_client_create()` a [PJRTClient][pjrt_client]; `plugins_downloaded()` `TRUE` if the plugins of all
+#'   these platforms are there; `install_pjrt()` the path of the CPU plugin, invisibly.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' plugin <- pjrt_plugin("cpu")
+#' plugin
+#' names(plugin_attributes(plugin))
+pjrt_plugin <- function(platform) {
+  rs_plugin(platform)
+}
+
+#' @rdname pjrt_plugin
+#' @export
+as_pjrt_plugin <- function(x) {
+  if (inherits(x, "PJRTPlugin")) x else rs_plugin(x)
+}
+
+#' @rdname pjrt_plugin
+#' @export
+plugin_attributes <- function(plugin) {
+  rs_plugin_attributes(as_pjrt_plugin(plugin))
+}
+
+#' @rdname pjrt_plugin
+#' @export
+plugin_client_create <- function(plugin, platform, options = list()) {
+  rs_plugin_client_create(plugin, platform, options)
+}
+
+#' @rdname pjrt_plugin
+#' @export
+plugins_downloaded <- function(platforms = NULL) {
+  all(vapply(platforms %||% default_platform(), rs_plugin_found, NA))
+}
+
+#' @rdname pjrt_plugin
+#' @export
+install_pjrt <- function(cuda = NULL) {
+  run <- function(command, args) {
+    out <- suppressWarnings(system2(command, args, stdout = TRUE))
+    if (!is.null(attr(out, "status"))) {
+      stop(command, " ", args[[1]], " failed: see above", call. = FALSE)
+    }
+    out
+  }
+  path <- run("bash", shQuote(system.file("scripts", "get-plugin", package = "pjrtdispatch", mustWork = TRUE)))
+  if (!is.null(cuda)) {
+    cuda <- match.arg(as.character(cuda), c("12", "13"))
+    run("python3", c("-m", "pip", "install", sprintf("jax-cuda%s-pjrt", cuda)))
+  }
+  invisible(path)
+}
+
+#' @export
+format.PJRTPlugin <- function(x, ...) {
+  about <- rs_plugin_about(x)
+  sprintf("<PJRTPlugin %s, PJRT C API %s: %s>", about[[1]], about[[3]], about[[2]])
+}
+
+#' @export
+print.PJRTPlugin <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

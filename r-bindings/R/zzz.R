@@ -1,0 +1,4 @@
+.onLoad <- function(libname, pkgname) {
+  rs_attach(raise_)
+  use_tengen(topenv())
+}

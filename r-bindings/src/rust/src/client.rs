@@ -1,0 +1,61 @@
+//! Clients.
+
+use dispatch_r::runtime::Client;
+use dispatch_r::{arg, client, entry, make, Fault, SEXP};
+use savvy::savvy;
+
+use crate::plugin::read_options;
+
+/// The client of a platform; options only where it is made by this.
+#[savvy]
+fn rs_client(platform: savvy::Sexp, options: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let platform = match arg(&platform, "platform").optional() {
+            Some(platform) => platform.string()?.to_lowercase(),
+            None => client::default_platform(),
+        };
+        let options = read_options(arg(&options, "..."))?;
+        let client = match options.is_empty() {
+            true => client::of_platform(&platform)?,
+            false => client::create(&platform, None, options)?,
+        };
+        client::client_object(client)
+    })
+}
+
+/// Whether the client of a platform was made already.
+#[savvy]
+fn rs_client_exists(platform: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let platform = match arg(&platform, "platform").optional() {
+            Some(platform) => platform.string()?.to_lowercase(),
+            None => client::default_platform(),
+        };
+        Ok(make::flag(client::exists(&platform))?.release())
+    })
+}
+
+#[savvy]
+fn rs_client_platform(client: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let client: &Client = arg(&client, "x").handle()?;
+        Ok(make::string(client.platform())?.release())
+    })
+}
+
+#[savvy]
+fn rs_client_description(client: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let client: &Client = arg(&client, "x").handle()?;
+        Ok(make::string(&client.engine().description())?.release())
+    })
+}
+
+#[savvy]
+fn rs_client_devices(client: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let client: &Client = arg(&client, "x").handle()?;
+        let devices = client.devices().map(client::device_object).collect::<Result<Vec<SEXP>, Fault>>()?;
+        Ok(make::list(&devices)?.release())
+    })
+}

@@ -1,0 +1,84 @@
+//! R values in words, for messages.
+
+use std::ffi::CStr;
+
+use crate::ffi::*;
+use crate::unwind::protect;
+
+/// What an R value is: `NULL`, `a string`, `a double vector of length 3`, `a PJRTDevice`.
+#[cold]
+pub fn value(x: SEXP) -> String {
+    if let Some(class) = class(x) {
+        return with_article(&class);
+    }
+    let length = Rf_xlength(x);
+    let vector = |kind: &str| match length {
+        1 => with_article(&format!("{kind} value")),
+        n => format!("{} vector of length {n}", with_article(kind)),
+    };
+    match TYPEOF(x) {
+        NILSXP => "NULL".into(),
+        LGLSXP | INTSXP | REALSXP if length == 1 && is_na(x) => "NA".into(),
+        LGLSXP => vector("logical"),
+        INTSXP => vector("integer"),
+        REALSXP => vector("double"),
+        CPLXSXP => vector("complex"),
+        RAWSXP => vector("raw"),
+        STRSXP if length == 1 => "a string".into(),
+        STRSXP => vector("character"),
+        VECSXP => format!("a list of length {length}"),
+        CLOSXP | SPECIALSXP | BUILTINSXP => "a function".into(),
+        ENVSXP => "an environment".into(),
+        SYMSXP => "a symbol".into(),
+        LANGSXP => "a call".into(),
+        EXTPTRSXP => "an external pointer".into(),
+        _ => "another kind of object".into(),
+    }
+}
+
+fn is_na(x: SEXP) -> bool {
+    // SAFETY: the types are those of the vectors, which have an element.
+    unsafe {
+        match TYPEOF(x) {
+            LGLSXP => *LOGICAL_RO(x) == NA_INTEGER,
+            INTSXP => *INTEGER_RO(x) == NA_INTEGER,
+            REALSXP => R_IsNA(*REAL_RO(x)) != 0,
+            _ => false,
+        }
+    }
+}
+
+/// The first class of an object that has a class attribute.
+pub fn class(x: SEXP) -> Option<String> {
+    if Rf_isObject(x) == 0 {
+        return None;
+    }
+    // SAFETY: reading the class attribute of an object.
+    let class = protect(|| unsafe { Rf_getAttrib(x, R_ClassSymbol) }).ok()?;
+    text(class, 0)
+}
+
+/// An element of a character vector in UTF-8; none if it is `NA` or there is none.
+pub fn text(x: SEXP, i: Length) -> Option<String> {
+    if TYPEOF(x) != STRSXP || i >= Rf_xlength(x) {
+        return None;
+    }
+    // SAFETY: the vector has the element.
+    let element = unsafe { STRING_ELT(x, i) };
+    // SAFETY: reading a variable of R.
+    if element == unsafe { R_NaString } {
+        return None;
+    }
+    // SAFETY: the element is a string; the translation lives until the call from R ends, and is copied here.
+    unsafe {
+        let text = protect(|| Rf_translateCharUTF8(element)).ok()?;
+        Some(CStr::from_ptr(text).to_string_lossy().into_owned())
+    }
+}
+
+/// `a PJRTBuffer`, `an RTree`.
+pub fn with_article(noun: &str) -> String {
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O'])
+        || (noun.starts_with('R') && noun[1..].starts_with(|c: char| c.is_uppercase()));
+    format!("{} {noun}", if vowel { "an" } else { "a" })
+}

@@ -1,0 +1,126 @@
+//! What goes wrong on the way between R and the runtime.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use dispatch_runtime::Error;
+
+use crate::ffi::*;
+use crate::main_thread::MainThread;
+use crate::unwind::{Token, protect};
+
+/// An error of the glue to R.
+#[derive(Debug)]
+pub enum Fault {
+    /// To be raised as an R condition.
+    Condition(Box<Condition>),
+    /// R is on its way out of this call already: an error or an interrupt in R code that was called, or a `return`
+    /// across it. It has to reach the entry; dropping it makes R go on as if nothing had happened.
+    Jump(Token),
+}
+
+/// A result whose error is a [`Fault`] unless another is named.
+pub type Result<T, E = Fault> = std::result::Result<T, E>;
+
+/// What an R condition of the class `pjrtdispatch_error` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// A short name of the kind of error that never changes; see [`Error::code`].
+    pub code: Cow<'static, str>,
+    /// The message.
+    pub message: String,
+    /// The path of the argument that is wrong, where one is.
+    pub argument: Option<String>,
+}
+
+impl Fault {
+    /// A condition that concerns no argument.
+    #[cold]
+    pub fn new(code: &'static str, message: impl Into<String>) -> Fault {
+        Fault::Condition(Box::new(Condition { code: code.into(), message: message.into(), argument: None }))
+    }
+
+    /// ``argument `x`: expected a string, got NULL``.
+    #[cold]
+    pub fn argument(
+        code: &'static str,
+        argument: impl Into<String>,
+        expected: impl std::fmt::Display,
+        got: impl std::fmt::Display,
+    ) -> Fault {
+        let argument = argument.into();
+        Fault::Condition(Box::new(Condition {
+            code: code.into(),
+            message: format!("argument `{argument}`: expected {expected}, got {got}"),
+            argument: Some(argument),
+        }))
+    }
+
+    /// An error of the runtime that calls its only argument `self`, under the name that R users know.
+    #[cold]
+    pub fn named(error: Error, argument: &str) -> Fault {
+        error.with_argument(argument).into()
+    }
+
+    /// Raises the error in R, with the call of the user.
+    ///
+    /// The answer is for the C wrapper that called the entry, where R goes on.
+    #[cold]
+    pub(crate) fn raise(self) -> savvy::Error {
+        let condition = match self {
+            Fault::Jump(token) => return savvy::Error::Aborted(token.tagged()),
+            Fault::Condition(condition) => condition,
+        };
+        let (code, message) = (&*condition.code, &*condition.message);
+        let argument = condition.argument.as_deref();
+        let raise = RAISE.get().get();
+        let raised = match raise.is_null() {
+            true => Ok(()),
+            // SAFETY: the function was preserved by `attach`, and every new object is protected until it is in the
+            // call.
+            false => protect(|| unsafe {
+                let string = |text: &str| Rf_protect(Rf_ScalarString(crate::make::charsxp(text)));
+                let argument = match argument {
+                    Some(text) => string(text),
+                    None => Rf_protect(R_NilValue),
+                };
+                let arguments = Rf_protect(Rf_cons(argument, R_NilValue));
+                let arguments = Rf_protect(Rf_cons(string(message), arguments));
+                let arguments = Rf_protect(Rf_cons(string(code), arguments));
+                Rf_eval(Rf_protect(Rf_lcons(raise, arguments)), R_BaseEnv);
+                Rf_unprotect(7);
+            }),
+        };
+        match raised {
+            Err(Fault::Jump(token)) => savvy::Error::Aborted(token.tagged()),
+            // The function of R always jumps; without it the message at least arrives.
+            _ => savvy::Error::new(&condition.message),
+        }
+    }
+}
+
+/// The R function that raises a condition.
+static RAISE: MainThread<Cell<SEXP>> = MainThread::new(Cell::new(std::ptr::null_mut()));
+
+/// Remembers the R function `function(code, message, argument)` that raises a condition.
+pub(crate) fn set_raise(function: SEXP) -> Result<()> {
+    // SAFETY: `function` is an object of R; preserving it allocates.
+    protect(|| unsafe { R_PreserveObject(function) })?;
+    let old = RAISE.get().replace(function);
+    if !old.is_null() {
+        // SAFETY: the old function was preserved when it was set.
+        protect(|| unsafe { R_ReleaseObject(old) })?;
+    }
+    Ok(())
+}
+
+impl From<Error> for Fault {
+    #[cold]
+    fn from(error: Error) -> Fault {
+        Fault::Condition(Box::new(Condition {
+            code: error.code().into(),
+            argument: error.argument().map(str::to_owned),
+            message: error.to_string(),
+        }))
+    }
+}

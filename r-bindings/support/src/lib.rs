@@ -1,0 +1,36 @@
+//! What an R package needs to use the runtime: R's values as arguments, handles that R's collector owns, errors as
+//! R conditions.
+//!
+//! R leaves C code by `longjmp`, which must not pass Rust's frames, and runs on one thread. So there are two doors:
+//!
+//! * [`entry`] is how R comes in. It refuses a forked process and another thread, catches panics, and raises a
+//!   [`Fault`] as an R condition.
+//! * [`protect`] is how Rust goes out. Everything of R's API that can fail, allocate or run R code is called inside;
+//!   a jump becomes [`Fault::Jump`], which takes its way through Rust as any other error and is continued by the
+//!   C wrapper that called the entry.
+
+// R's API takes and gives plain pointers to objects of R. Every value that comes in from R is one, and the functions
+// here that take one from Rust say what else they ask for.
+#![allow(clippy::not_unsafe_ptr_arg_deref)]
+
+mod arg;
+pub mod client;
+pub mod describe;
+mod entry;
+mod fault;
+pub mod ffi;
+mod handle;
+mod main_thread;
+pub mod make;
+mod root;
+mod unwind;
+
+pub use arg::{Arg, arg};
+pub use dispatch_runtime as runtime;
+pub use entry::{attach, entry};
+pub use fault::{Condition, Fault, Result};
+pub use ffi::SEXP;
+pub use handle::{Handle, Kind, get, get_opt, interned, wrap};
+pub use main_thread::MainThread;
+pub use root::Root;
+pub use unwind::{check_interrupt, protect};

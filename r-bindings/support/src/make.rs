@@ -1,0 +1,103 @@
+//! Making R values.
+
+use std::ffi::c_int;
+
+use crate::fault::Result;
+use crate::ffi::*;
+use crate::root::Root;
+
+/// A string of R's cache.
+///
+/// # Safety
+///
+/// Inside [`protect`](crate::protect); the result is not protected.
+pub(crate) unsafe fn charsxp(text: &str) -> SEXP {
+    // R's strings end at 2^31 - 1 bytes and hold no NUL; it raises an error for the latter.
+    let length = text.len().min(c_int::MAX as usize) as c_int;
+    // SAFETY: the text has as many bytes.
+    unsafe { Rf_mkCharLenCE(text.as_ptr().cast(), length, CE_UTF8) }
+}
+
+/// A character vector of length 1.
+pub fn string(text: &str) -> Result<Root> {
+    // SAFETY: the cached string is protected by the function that takes it.
+    Root::make(|| unsafe { Rf_ScalarString(charsxp(text)) })
+}
+
+/// A character vector.
+pub fn strings<T: AsRef<str>>(texts: &[T]) -> Result<Root> {
+    // SAFETY: the vector is protected while its elements are made, and has room for them.
+    Root::make(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(STRSXP, texts.len() as Length));
+        for (i, text) in texts.iter().enumerate() {
+            SET_STRING_ELT(out, i as Length, charsxp(text.as_ref()));
+        }
+        Rf_unprotect(1);
+        out
+    })
+}
+
+/// `TRUE` or `FALSE`.
+pub fn flag(value: bool) -> Result<Root> {
+    // SAFETY: the function takes any number.
+    Root::make(|| unsafe { Rf_ScalarLogical(value.into()) })
+}
+
+/// A number.
+pub fn double(value: f64) -> Result<Root> {
+    // SAFETY: the function takes any number.
+    Root::make(|| unsafe { Rf_ScalarReal(value) })
+}
+
+/// Sizes or counts: an integer vector, or a double vector if one is too large for an integer.
+pub fn sizes(values: &[i64]) -> Result<Root> {
+    let fits = values.iter().all(|&value| c_int::try_from(value).is_ok());
+    // SAFETY: the vectors have room for the values.
+    Root::make(|| unsafe {
+        if fits {
+            let out = Rf_allocVector(INTSXP, values.len() as Length);
+            values.iter().enumerate().for_each(|(i, &value)| INTEGER(out).add(i).write(value as c_int));
+            out
+        } else {
+            let out = Rf_allocVector(REALSXP, values.len() as Length);
+            values.iter().enumerate().for_each(|(i, &value)| REAL(out).add(i).write(value as f64));
+            out
+        }
+    })
+}
+
+/// A list without names of objects that something else keeps alive.
+pub fn list(values: &[SEXP]) -> Result<Root> {
+    // SAFETY: the list has room for the values.
+    Root::make(|| unsafe {
+        let out = Rf_allocVector(VECSXP, values.len() as Length);
+        values.iter().enumerate().for_each(|(i, &value)| {
+            SET_VECTOR_ELT(out, i as Length, value);
+        });
+        out
+    })
+}
+
+/// A list with names of objects that something else keeps alive.
+pub fn named_list(values: &[(&str, SEXP)]) -> Result<Root> {
+    // SAFETY: list and names are protected until they are one object, and have room for the values.
+    Root::make(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(VECSXP, values.len() as Length));
+        let names = Rf_protect(Rf_allocVector(STRSXP, values.len() as Length));
+        for (i, (name, value)) in values.iter().enumerate() {
+            SET_VECTOR_ELT(out, i as Length, *value);
+            SET_STRING_ELT(names, i as Length, charsxp(name));
+        }
+        Rf_setAttrib(out, R_NamesSymbol, names);
+        Rf_unprotect(2);
+        out
+    })
+}
+
+/// Gives an object a class; the class vector may be shared.
+pub fn set_class(value: SEXP, class: SEXP) -> Result<()> {
+    // SAFETY: both are objects of R that the caller keeps alive.
+    crate::protect(|| unsafe {
+        Rf_setAttrib(value, R_ClassSymbol, class);
+    })
+}
