@@ -77,6 +77,17 @@ impl Client {
         Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
     }
 
+    /// Copies host data in column-major order (the first index runs fastest) to a device of this client.
+    pub fn upload_column_major(self, host: HostView<'_>, device: Device) -> Result<Array> {
+        self.check_device(device)?;
+        let buffer = match host.shape().len() {
+            0 | 1 => self.0.engine.upload(host, device.index as usize)?,
+            _ => self.0.engine.upload_column_major(host, device.index as usize)?,
+        };
+        // SAFETY: the engine gave us the buffer, made from this dtype and shape on this device.
+        Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
+    }
+
     /// Compiles a program for the default device, without a cache.
     pub fn compile(self, program: impl AsRef<Source>) -> Result<Executable> {
         self.compile_on(program, self.default_device())

@@ -5,6 +5,68 @@
   .Call(savvy_rs_attach__impl, `raise`)
 }
 
+# A buffer of R data.
+`rs_buffer` <- function(`data`, `dtype`, `device`, `shape`, `check`) {
+  .Call(savvy_rs_buffer__impl, `data`, `dtype`, `device`, `shape`, `check`)
+}
+
+# `f32[2,3] on cpu:0` and what may be said of its state.
+`rs_buffer_about` <- function(`x`) {
+  .Call(savvy_rs_buffer_about__impl, `x`)
+}
+
+`rs_buffer_as_array` <- function(`x`, `check`) {
+  .Call(savvy_rs_buffer_as_array__impl, `x`, `check`)
+}
+
+`rs_buffer_as_raw` <- function(`x`, `row_major`) {
+  .Call(savvy_rs_buffer_as_raw__impl, `x`, `row_major`)
+}
+
+`rs_buffer_await` <- function(`x`) {
+  .Call(savvy_rs_buffer_await__impl, `x`)
+}
+
+# The buffer on another device; the same object if it is there already.
+`rs_buffer_copy` <- function(`buffer`, `device`) {
+  .Call(savvy_rs_buffer_copy__impl, `buffer`, `device`)
+}
+
+`rs_buffer_device` <- function(`x`) {
+  .Call(savvy_rs_buffer_device__impl, `x`)
+}
+
+# The name of the element type with a class.
+`rs_buffer_dtype` <- function(`x`, `class`) {
+  .Call(savvy_rs_buffer_dtype__impl, `x`, `class`)
+}
+
+# A buffer of zeros.
+`rs_buffer_empty` <- function(`dtype`, `shape`, `device`) {
+  .Call(savvy_rs_buffer_empty__impl, `dtype`, `shape`, `device`)
+}
+
+`rs_buffer_is_ready` <- function(`x`) {
+  .Call(savvy_rs_buffer_is_ready__impl, `x`)
+}
+
+# A buffer of raw bytes.
+`rs_buffer_of_bytes` <- function(`data`, `dtype`, `device`, `shape`, `row_major`) {
+  .Call(savvy_rs_buffer_of_bytes__impl, `data`, `dtype`, `device`, `shape`, `row_major`)
+}
+
+`rs_buffer_platform` <- function(`x`) {
+  .Call(savvy_rs_buffer_platform__impl, `x`)
+}
+
+`rs_buffer_release` <- function(`x`) {
+  .Call(savvy_rs_buffer_release__impl, `x`)
+}
+
+`rs_buffer_shape` <- function(`x`) {
+  .Call(savvy_rs_buffer_shape__impl, `x`)
+}
+
 # The client of a platform; options only where it is made by this.
 `rs_client` <- function(`platform`, `options`) {
   .Call(savvy_rs_client__impl, `platform`, `options`)
@@ -49,6 +111,21 @@
   .Call(savvy_rs_device_platform__impl, `device`)
 }
 
+# The name of an element type with a class, from any spelling of it.
+`rs_dtype` <- function(`x`, `class`) {
+  .Call(savvy_rs_dtype__impl, `x`, `class`)
+}
+
+# The numbers of an `integer64` vector as text.
+`rs_integer64_text` <- function(`x`) {
+  .Call(savvy_rs_integer64_text__impl, `x`)
+}
+
+# The bytes of the buffers that R holds.
+`rs_live_bytes` <- function() {
+  .Call(savvy_rs_live_bytes__impl)
+}
+
 # Panics, for the tests.
 `rs_panic` <- function(`message`) {
   .Call(savvy_rs_panic__impl, `message`)
@@ -73,4 +150,24 @@
 
 `rs_plugin_found` <- function(`platform`) {
   .Call(savvy_rs_plugin_found__impl, `platform`)
+}
+
+`rs_promise` <- function(`x`) {
+  .Call(savvy_rs_promise__impl, `x`)
+}
+
+`rs_promise_about` <- function(`x`) {
+  .Call(savvy_rs_promise_about__impl, `x`)
+}
+
+`rs_promise_await` <- function(`x`) {
+  .Call(savvy_rs_promise_await__impl, `x`)
+}
+
+`rs_promise_is_ready` <- function(`x`) {
+  .Call(savvy_rs_promise_is_ready__impl, `x`)
+}
+
+`rs_promise_value` <- function(`x`) {
+  .Call(savvy_rs_promise_value__impl, `x`)
 }

@@ -7,21 +7,29 @@ raise_ <- function(code, message, argument) {
   ))
 }
 
-# The call by which the user came into this package: of the frames that are of this package without a gap, looked at
-# from the one that calls this, the outermost.
+# The call by which the user came into this package: from the frame that raises, up from caller to caller as long as
+# they are of this package.
 user_call <- function() {
   ours <- topenv()
+  parents <- sys.parents()
   frame <- sys.nframe() - 2L
   found <- NULL
   while (frame > 0L) {
-    fun <- sys.function(frame)
-    env <- environment(fun)
-    # Generics may be of another package: they are a step between, not the end.
+    env <- environment(sys.function(frame))
     if (is.null(env) || !identical(topenv(env), ours)) {
       break
     }
     found <- sys.call(frame)
-    frame <- frame - 1L
+    # A method's frame comes right after that of its generic, and has the same caller.
+    before <- frame - 1L
+    if (before > 0L && parents[[before]] == parents[[frame]] && is_method_of(found, sys.call(before))) {
+      found <- sys.call(before)
+    }
+    frame <- parents[[frame]]
   }
   found
+}
+
+is_method_of <- function(call, generic) {
+  is.name(call[[1L]]) && is.name(generic[[1L]]) && startsWith(as.character(call[[1L]]), paste0(generic[[1L]], "."))
 }

@@ -45,6 +45,76 @@ SEXP savvy_rs_attach__impl(SEXP c_arg__raise) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_buffer__impl(SEXP c_arg__data, SEXP c_arg__dtype, SEXP c_arg__device, SEXP c_arg__shape, SEXP c_arg__check) {
+    SEXP res = savvy_rs_buffer__ffi(c_arg__data, c_arg__dtype, c_arg__device, c_arg__shape, c_arg__check);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_about__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_about__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_as_array__impl(SEXP c_arg__x, SEXP c_arg__check) {
+    SEXP res = savvy_rs_buffer_as_array__ffi(c_arg__x, c_arg__check);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_as_raw__impl(SEXP c_arg__x, SEXP c_arg__row_major) {
+    SEXP res = savvy_rs_buffer_as_raw__ffi(c_arg__x, c_arg__row_major);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_await__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_await__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_copy__impl(SEXP c_arg__buffer, SEXP c_arg__device) {
+    SEXP res = savvy_rs_buffer_copy__ffi(c_arg__buffer, c_arg__device);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_device__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_device__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_dtype__impl(SEXP c_arg__x, SEXP c_arg__class) {
+    SEXP res = savvy_rs_buffer_dtype__ffi(c_arg__x, c_arg__class);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_empty__impl(SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__device) {
+    SEXP res = savvy_rs_buffer_empty__ffi(c_arg__dtype, c_arg__shape, c_arg__device);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_is_ready__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_is_ready__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_of_bytes__impl(SEXP c_arg__data, SEXP c_arg__dtype, SEXP c_arg__device, SEXP c_arg__shape, SEXP c_arg__row_major) {
+    SEXP res = savvy_rs_buffer_of_bytes__ffi(c_arg__data, c_arg__dtype, c_arg__device, c_arg__shape, c_arg__row_major);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_platform__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_platform__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_release__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_release__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_buffer_shape__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_shape__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_client__impl(SEXP c_arg__platform, SEXP c_arg__options) {
     SEXP res = savvy_rs_client__ffi(c_arg__platform, c_arg__options);
     return handle_result(res);
@@ -95,6 +165,21 @@ SEXP savvy_rs_device_platform__impl(SEXP c_arg__device) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_dtype__impl(SEXP c_arg__x, SEXP c_arg__class) {
+    SEXP res = savvy_rs_dtype__ffi(c_arg__x, c_arg__class);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_integer64_text__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_integer64_text__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_live_bytes__impl(void) {
+    SEXP res = savvy_rs_live_bytes__ffi();
+    return handle_result(res);
+}
+
 SEXP savvy_rs_panic__impl(SEXP c_arg__message) {
     SEXP res = savvy_rs_panic__ffi(c_arg__message);
     return handle_result(res);
@@ -125,9 +210,48 @@ SEXP savvy_rs_plugin_found__impl(SEXP c_arg__platform) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_promise__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_promise__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_promise_about__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_promise_about__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_promise_await__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_promise_await__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_promise_is_ready__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_promise_is_ready__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_promise_value__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_promise_value__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 
 static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_attach__impl", (DL_FUNC) &savvy_rs_attach__impl, 1},
+    {"savvy_rs_buffer__impl", (DL_FUNC) &savvy_rs_buffer__impl, 5},
+    {"savvy_rs_buffer_about__impl", (DL_FUNC) &savvy_rs_buffer_about__impl, 1},
+    {"savvy_rs_buffer_as_array__impl", (DL_FUNC) &savvy_rs_buffer_as_array__impl, 2},
+    {"savvy_rs_buffer_as_raw__impl", (DL_FUNC) &savvy_rs_buffer_as_raw__impl, 2},
+    {"savvy_rs_buffer_await__impl", (DL_FUNC) &savvy_rs_buffer_await__impl, 1},
+    {"savvy_rs_buffer_copy__impl", (DL_FUNC) &savvy_rs_buffer_copy__impl, 2},
+    {"savvy_rs_buffer_device__impl", (DL_FUNC) &savvy_rs_buffer_device__impl, 1},
+    {"savvy_rs_buffer_dtype__impl", (DL_FUNC) &savvy_rs_buffer_dtype__impl, 2},
+    {"savvy_rs_buffer_empty__impl", (DL_FUNC) &savvy_rs_buffer_empty__impl, 3},
+    {"savvy_rs_buffer_is_ready__impl", (DL_FUNC) &savvy_rs_buffer_is_ready__impl, 1},
+    {"savvy_rs_buffer_of_bytes__impl", (DL_FUNC) &savvy_rs_buffer_of_bytes__impl, 5},
+    {"savvy_rs_buffer_platform__impl", (DL_FUNC) &savvy_rs_buffer_platform__impl, 1},
+    {"savvy_rs_buffer_release__impl", (DL_FUNC) &savvy_rs_buffer_release__impl, 1},
+    {"savvy_rs_buffer_shape__impl", (DL_FUNC) &savvy_rs_buffer_shape__impl, 1},
     {"savvy_rs_client__impl", (DL_FUNC) &savvy_rs_client__impl, 2},
     {"savvy_rs_client_description__impl", (DL_FUNC) &savvy_rs_client_description__impl, 1},
     {"savvy_rs_client_devices__impl", (DL_FUNC) &savvy_rs_client_devices__impl, 1},
@@ -138,12 +262,20 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_device_equal__impl", (DL_FUNC) &savvy_rs_device_equal__impl, 2},
     {"savvy_rs_device_name__impl", (DL_FUNC) &savvy_rs_device_name__impl, 1},
     {"savvy_rs_device_platform__impl", (DL_FUNC) &savvy_rs_device_platform__impl, 1},
+    {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 2},
+    {"savvy_rs_integer64_text__impl", (DL_FUNC) &savvy_rs_integer64_text__impl, 1},
+    {"savvy_rs_live_bytes__impl", (DL_FUNC) &savvy_rs_live_bytes__impl, 0},
     {"savvy_rs_panic__impl", (DL_FUNC) &savvy_rs_panic__impl, 1},
     {"savvy_rs_plugin__impl", (DL_FUNC) &savvy_rs_plugin__impl, 1},
     {"savvy_rs_plugin_about__impl", (DL_FUNC) &savvy_rs_plugin_about__impl, 1},
     {"savvy_rs_plugin_attributes__impl", (DL_FUNC) &savvy_rs_plugin_attributes__impl, 1},
     {"savvy_rs_plugin_client_create__impl", (DL_FUNC) &savvy_rs_plugin_client_create__impl, 3},
     {"savvy_rs_plugin_found__impl", (DL_FUNC) &savvy_rs_plugin_found__impl, 1},
+    {"savvy_rs_promise__impl", (DL_FUNC) &savvy_rs_promise__impl, 1},
+    {"savvy_rs_promise_about__impl", (DL_FUNC) &savvy_rs_promise_about__impl, 1},
+    {"savvy_rs_promise_await__impl", (DL_FUNC) &savvy_rs_promise_await__impl, 1},
+    {"savvy_rs_promise_is_ready__impl", (DL_FUNC) &savvy_rs_promise_is_ready__impl, 1},
+    {"savvy_rs_promise_value__impl", (DL_FUNC) &savvy_rs_promise_value__impl, 1},
     {NULL, NULL, 0}
 };
 

@@ -2,9 +2,11 @@
 
 mod room;
 
+use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::aval::shape_text;
 use crate::client::{Client, Device, other_client};
@@ -13,7 +15,7 @@ use crate::host::Element;
 use crate::{Aval, DType, Error, Result};
 
 /// Version of the layout of [`Handle`]; handles cross shared objects that may be built from different sources.
-pub(crate) const HANDLE_VERSION: u32 = 1;
+pub const HANDLE_VERSION: u32 = 1;
 
 /// Shapes up to this rank are stored in the handle itself.
 const INLINE_RANK: usize = 6;
@@ -127,6 +129,34 @@ impl Array {
         Array(at)
     }
 
+    /// The array as a pointer that carries its reference, for another language or shared object. The layout of what it
+    /// points to has the version [`HANDLE_VERSION`].
+    #[inline]
+    pub fn into_handle(self) -> NonNull<c_void> {
+        std::mem::ManuallyDrop::new(self).0.cast()
+    }
+
+    /// The array of a pointer from [`Array::into_handle`], with its reference.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is from `into_handle` of this version, and its reference was not taken before.
+    #[inline]
+    pub unsafe fn from_handle(handle: NonNull<c_void>) -> Array {
+        Array(handle.cast())
+    }
+
+    /// The array of a pointer from [`Array::into_handle`], which keeps its reference.
+    ///
+    /// # Safety
+    ///
+    /// The pointer is from `into_handle` of this version, and its reference is not taken as long as the result is used.
+    #[inline]
+    pub unsafe fn from_handle_ref(handle: &NonNull<c_void>) -> &Array {
+        // SAFETY: an array is a transparent pointer to its handle.
+        unsafe { &*std::ptr::from_ref(handle).cast() }
+    }
+
     #[inline(always)]
     fn handle(&self) -> &Handle {
         // SAFETY: this reference is counted, so the handle lives at least as long as `self`.
@@ -199,6 +229,26 @@ impl Array {
         unsafe { self.client().engine().await_ready(self.buffer()) }
     }
 
+    /// Waits until the data has been computed, but not longer than this; whether it has been. An error of the
+    /// computation appears here.
+    pub fn await_ready_for(&self, longest: Duration) -> Result<bool> {
+        self.check_alive()?;
+        // SAFETY: the buffer is alive as long as the handle.
+        unsafe { self.client().engine().await_ready_for(self.buffer(), longest) }
+    }
+
+    /// Waits for the data and shows it, row-major, without a copy where the device's memory is the host's.
+    pub fn with_bytes<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Result<R> {
+        self.check_alive()?;
+        let (mut look, mut result) = (Some(look), None);
+        let mut once = |bytes: &[u8]| result = look.take().map(|look| look(bytes));
+        // SAFETY: the buffer is alive as long as the handle, and dtype and shape are its own.
+        unsafe {
+            self.client().engine().with_bytes(self.buffer(), (self.dtype(), self.shape()), &mut once)?;
+        }
+        Ok(result.expect("an engine that reports success has shown the bytes"))
+    }
+
     /// Waits for the data and copies it to the host, row-major.
     ///
     /// `T` must be the dtype's Rust type: nothing is converted.
@@ -225,8 +275,17 @@ impl Array {
     }
 
     /// Waits for the data and copies it to the host, row-major, as bytes.
-    pub(crate) fn read_bytes(&self, out: &mut [u8]) -> Result<()> {
+    ///
+    /// An error if `out` has another length.
+    pub fn read_bytes(&self, out: &mut [u8]) -> Result<()> {
         self.check_alive()?;
+        if out.len() != self.len() * self.dtype().size() {
+            return Err(Error::Shape {
+                argument: "out".into(),
+                expected: format!("{} bytes", self.len() * self.dtype().size()),
+                got: format!("{} bytes", out.len()),
+            });
+        }
         // SAFETY: the buffer is alive as long as the handle, and dtype and shape are its own.
         unsafe { self.client().engine().read(self.buffer(), (self.dtype(), self.shape()), out) }
     }

@@ -5,10 +5,11 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::time::Duration;
 
-use crate::host::HostView;
+use crate::host::{HostArray, HostView};
 use crate::program::Source;
-use crate::{Aval, Inspection, Result};
+use crate::{Aval, DType, Inspection, Result};
 
 #[cfg(any(feature = "fake", test))]
 pub mod fake;
@@ -77,12 +78,35 @@ pub unsafe trait Engine: Send + Sync + 'static {
     /// Copies host data to a device. The data is no longer needed when this returns.
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer>;
 
+    /// Copies host data in column-major order to a device. The data is no longer needed when this returns.
+    fn upload_column_major(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
+        self.upload(HostArray::from_column_major(host).view(), device)
+    }
+
     /// Copies a buffer back, dense and row-major, after waiting for it; `out` has exactly its size in bytes.
     ///
     /// # Safety
     ///
     /// `buffer` is a live buffer of this engine and `aval` is its dtype and shape.
-    unsafe fn read(&self, buffer: RawBuffer, aval: (crate::DType, &[i64]), out: &mut [u8]) -> Result<()>;
+    unsafe fn read(&self, buffer: RawBuffer, aval: (DType, &[i64]), out: &mut [u8]) -> Result<()>;
+
+    /// Shows a buffer's bytes, dense and row-major, after waiting for it. On success `look` has been called once.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Engine::read`].
+    unsafe fn with_bytes(
+        &self,
+        buffer: RawBuffer,
+        aval: (DType, &[i64]),
+        look: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
+        let mut copy = HostArray::zeros(aval.0, aval.1);
+        // SAFETY: by the caller's promise; the copy has the size of the array.
+        unsafe { self.read(buffer, aval, copy.bytes_mut())? };
+        look(copy.view().bytes());
+        Ok(())
+    }
 
     /// Whether a buffer's data has been computed.
     ///
@@ -97,6 +121,17 @@ pub unsafe trait Engine: Send + Sync + 'static {
     ///
     /// `buffer` is a live buffer of this engine.
     unsafe fn await_ready(&self, buffer: RawBuffer) -> Result<()>;
+
+    /// As [`Engine::await_ready`], but not longer than this; whether the data has been computed.
+    ///
+    /// # Safety
+    ///
+    /// `buffer` is a live buffer of this engine.
+    unsafe fn await_ready_for(&self, buffer: RawBuffer, longest: Duration) -> Result<bool> {
+        let _ = longest;
+        // SAFETY: by the caller's promise.
+        unsafe { self.await_ready(buffer).map(|()| true) }
+    }
 
     /// Copies a buffer to another device of this engine; the caller owns the copy.
     ///

@@ -2,6 +2,7 @@
 
 mod convert;
 mod element;
+mod order;
 
 use std::marker::PhantomData;
 
@@ -9,6 +10,7 @@ pub use convert::Converted;
 #[cfg(feature = "graph")]
 pub(crate) use convert::number::{Number, Target};
 pub use element::Element;
+pub use order::{to_column_major, to_row_major};
 
 use crate::aval::is_array_shape;
 use crate::{Aval, DType, Error, Result};
@@ -53,7 +55,7 @@ impl<'a> HostView<'a> {
     ///
     /// `data` holds as many elements of `dtype` as `shape` says, aligned for it, each a valid value of its Rust type,
     /// and lives for `'a`.
-    pub(crate) unsafe fn from_raw(dtype: DType, shape: &'a [i64], data: *const u8) -> HostView<'a> {
+    pub unsafe fn from_raw(dtype: DType, shape: &'a [i64], data: *const u8) -> HostView<'a> {
         HostView { dtype, shape, data, data_lifetime: PhantomData }
     }
 
@@ -129,7 +131,32 @@ impl HostArray {
     /// A copy of a view.
     pub fn from_view(view: HostView<'_>) -> HostArray {
         let mut out = HostArray::zeros(view.dtype(), view.shape());
-        out.bytes_mut().copy_from_slice(view.bytes());
+        // SAFETY: the bytes are elements of the same dtype.
+        unsafe { out.bytes_mut() }.copy_from_slice(view.bytes());
+        out
+    }
+
+    /// A row-major copy of a view whose elements stand in column-major order.
+    pub fn from_column_major(view: HostView<'_>) -> HostArray {
+        let mut out = HostArray::zeros(view.dtype(), view.shape());
+        let to = out.words.as_mut_ptr();
+        macro_rules! copy {
+            ($item:ty) => {
+                // SAFETY: `out` has room for as many elements, aligned for words of their size. Views are aligned for
+                // their elements, whose size this is.
+                unsafe {
+                    to_row_major(view.as_ptr().cast::<$item>(), view.shape(), to.cast::<$item>(), |x| x)
+                }
+            };
+        }
+        match view.dtype().size() {
+            1 => copy!(u8),
+            2 => copy!(u16),
+            4 => copy!(u32),
+            8 if view.dtype() != DType::C64 => copy!(u64),
+            8 => copy!([u32; 2]),
+            _ => copy!([u64; 2]),
+        }
         out
     }
 
@@ -141,6 +168,31 @@ impl HostArray {
     pub fn zeros(dtype: DType, shape: impl AsRef<[i64]>) -> HostArray {
         let aval = Aval::new(dtype, shape);
         HostArray { dtype, shape: aval.shape().into(), words: vec![0; aval.size_bytes().div_ceil(16)].into() }
+    }
+
+    /// [`HostArray::zeros`], with an error if no array has this shape or there is no memory for it.
+    pub fn try_zeros(dtype: DType, shape: impl AsRef<[i64]>) -> Result<HostArray> {
+        let shape = shape.as_ref();
+        let too_large = || Error::Shape {
+            argument: "shape".into(),
+            expected: "with fewer elements".into(),
+            got: crate::aval::shape_text(shape),
+        };
+        let aval = Aval::try_new(dtype, shape).ok_or_else(too_large)?;
+        let len = aval.size_bytes().div_ceil(16);
+        if len == 0 {
+            return Ok(HostArray { dtype, shape: shape.into(), words: Box::default() });
+        }
+        let layout = std::alloc::Layout::array::<u128>(len).map_err(|_| too_large())?;
+        // SAFETY: the layout is not empty, and zeros are words.
+        let words = unsafe {
+            let data = std::alloc::alloc_zeroed(layout).cast::<u128>();
+            if data.is_null() {
+                return Err(too_large());
+            }
+            Box::from_raw(std::ptr::slice_from_raw_parts_mut(data, len))
+        };
+        Ok(HostArray { dtype, shape: shape.into(), words })
     }
 
     /// The element type.
@@ -178,8 +230,12 @@ impl HostArray {
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), len) })
     }
 
-    /// The bytes, for the parts of the runtime that only write valid elements.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    /// The bytes.
+    ///
+    /// # Safety
+    ///
+    /// What is written are valid elements of the dtype: of `bool`, bytes of 0 and 1.
+    pub unsafe fn bytes_mut(&mut self) -> &mut [u8] {
         let len = self.view().len() * self.dtype.size();
         // SAFETY: the words are initialised and the borrow of `self` is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), len) }

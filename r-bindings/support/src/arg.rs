@@ -100,6 +100,16 @@ impl<'a> Arg<'a> {
         Err(self.expected("TRUE or FALSE"))
     }
 
+    /// The bytes of a raw vector.
+    pub fn bytes(self) -> Result<&'a [u8]> {
+        let x = self.get();
+        if TYPEOF(x) != RAWSXP {
+            return Err(self.expected("a raw vector"));
+        }
+        // SAFETY: the vector has as many bytes, and R keeps the argument.
+        Ok(unsafe { slice(RAW_RO(x), Rf_xlength(x) as usize) })
+    }
+
     /// Whole numbers, given as integers or doubles.
     pub fn integers(self) -> Result<Vec<i64>> {
         let x = self.get();
@@ -210,7 +220,12 @@ impl<'a> Arg<'a> {
     /// An element type by its name, given as a string of any class.
     #[inline]
     pub fn dtype(self) -> Result<DType> {
-        self.string_ref().and_then(|name| name.parse().ok()).map_or_else(|| self.unknown_dtype(), Ok)
+        let dtype = self.string_ref().and_then(|name| match name {
+            // What StableHLO and XLA call it.
+            "i1" | "pred" => Some(DType::Bool),
+            name => name.parse().ok(),
+        });
+        dtype.map_or_else(|| self.unknown_dtype(), Ok)
     }
 
     #[cold]

@@ -62,6 +62,15 @@ impl Fault {
         error.with_argument(argument).into()
     }
 
+    /// The fault with the name of the argument, if it concerns none yet and is one of memory or of a plugin.
+    #[cold]
+    pub fn in_argument(mut self, argument: &str) -> Fault {
+        if let Fault::Condition(condition) = &mut self {
+            condition.argument.get_or_insert_with(|| argument.to_owned());
+        }
+        self
+    }
+
     /// Raises the error in R, with the call of the user.
     ///
     /// The answer is for the C wrapper that called the entry, where R goes on.

@@ -137,11 +137,31 @@ impl Kind {
         Fault::argument("dead", argument, format!("{expected} that is alive"), got)
     }
 
+    /// Whether this is a handle of this kind that was released.
+    pub(crate) fn is_released(&self, x: SEXP) -> bool {
+        // SAFETY: a handle is an external pointer.
+        self.is(x) && unsafe { R_ExternalPtrAddr(x).is_null() && R_ExternalPtrProtected(x) == self.symbol() }
+    }
+
+    /// Takes the address out of a handle of this kind, and notes that somebody wanted so.
+    pub(crate) fn mark_released(&self, x: SEXP) {
+        debug_assert!(self.is(x));
+        // SAFETY: a handle is an external pointer; storing does not allocate.
+        unsafe {
+            R_ClearExternalPtr(x);
+            R_SetExternalPtrProtected(x, self.symbol());
+        }
+    }
+
     /// A new handle that points to `address`.
     ///
     /// On a failure nobody owns what `address` points to.
     #[inline]
-    fn make(&self, address: *mut c_void, finalizer: Option<unsafe extern "C" fn(SEXP)>) -> Result<SEXP> {
+    pub(crate) fn make(
+        &self,
+        address: *mut c_void,
+        finalizer: Option<unsafe extern "C" fn(SEXP)>,
+    ) -> Result<SEXP> {
         let (symbol, classes) = self.prepare()?;
         // SAFETY: the pointer is protected until it has its class and its finalizer.
         protect(|| unsafe { self.build(address, symbol, classes, finalizer) })

@@ -14,7 +14,9 @@
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
 
 mod arg;
+pub mod buffer;
 pub mod client;
+mod data;
 pub mod describe;
 mod entry;
 mod fault;
@@ -22,15 +24,21 @@ pub mod ffi;
 mod handle;
 mod main_thread;
 pub mod make;
+pub mod memory;
+mod read;
 mod root;
 mod unwind;
+mod upload;
 
-pub use arg::{Arg, arg};
+pub use arg::{Arg, Element, arg};
+pub use data::{Data, Shape, shape_of};
 pub use dispatch_runtime as runtime;
 pub use entry::{attach, entry};
 pub use fault::{Condition, Fault, Result};
 pub use ffi::SEXP;
 pub use handle::{Handle, Kind, get, get_opt, interned, wrap};
 pub use main_thread::MainThread;
+pub use read::{as_array, as_raw};
 pub use root::Root;
 pub use unwind::{check_interrupt, protect};
+pub use upload::{allowed, default_dtype, upload, upload_data};

@@ -94,6 +94,18 @@ pub fn named_list(values: &[(&str, SEXP)]) -> Result<Root> {
     })
 }
 
+/// A character vector of length 1 that is never collected, to be shared: as a class, for instance.
+pub fn shared_string(text: &str) -> Result<SEXP> {
+    // SAFETY: the vector is protected until it is preserved.
+    crate::protect(|| unsafe {
+        let out = Rf_protect(Rf_ScalarString(charsxp(text)));
+        MARK_NOT_MUTABLE(out);
+        R_PreserveObject(out);
+        Rf_unprotect(1);
+        out
+    })
+}
+
 /// Gives an object a class; the class vector may be shared.
 pub fn set_class(value: SEXP, class: SEXP) -> Result<()> {
     // SAFETY: both are objects of R that the caller keeps alive.

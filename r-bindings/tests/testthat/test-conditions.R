@@ -2,6 +2,8 @@ test_that("an error is a condition with a code, the argument and the user's call
   mine <- function(x) pjrt_device(x)
   condition <- expect_fault(mine(3), "type", "argument `device`: expected a PJRTDevice or the name", "device")
   expect_identical(condition$call, quote(pjrt_device(x)))
+  # An argument is evaluated late, but the call is the user's own.
+  expect_identical(condition_of(elt_type(pjrt_buffer("a")))$call, quote(pjrt_buffer("a")))
   callback <- function() lapply(3, function(x) pjrt_client(x))
   expect_identical(condition_of(callback())$call, quote(pjrt_client(x)))
 })

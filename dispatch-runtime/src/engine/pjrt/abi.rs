@@ -109,6 +109,9 @@ structs! {
     PJRT_Plugin_Attributes_Args = 32 { attributes: *const PJRT_NamedValue = 16, num_attributes: usize = 24, }
 
     PJRT_Event_Destroy_Args = 24 { event: *mut PJRT_Event = 16, }
+    PJRT_Event_OnReady_Args = 40 {
+        event: *mut PJRT_Event = 16, callback: Option<OnReady> = 24, user_arg: *mut c_void = 32,
+    }
     PJRT_Event_IsReady_Args = 32 { event: *mut PJRT_Event = 16, is_ready: bool = 24, }
     PJRT_Event_Await_Args = 24 { event: *mut PJRT_Event = 16, }
 
@@ -259,6 +262,9 @@ pub const LAYOUT_TILED: c_int = 0;
 /// `PJRT_Buffer_MemoryLayout_Type_Strides`.
 pub const LAYOUT_STRIDES: c_int = 1;
 
+/// `PJRT_Event_OnReadyCallback`.
+pub type OnReady = unsafe extern "C" fn(error: *mut PJRT_Error, user_arg: *mut c_void);
+
 /// A function of the table: takes its argument struct and returns an error or null.
 pub type Function<A> = unsafe extern "C" fn(*mut A) -> *mut PJRT_Error;
 
@@ -292,7 +298,7 @@ table! {
     PJRT_Event_IsReady(PJRT_Event_IsReady_Args),
     PJRT_Event_Error,
     PJRT_Event_Await(PJRT_Event_Await_Args),
-    PJRT_Event_OnReady,
+    PJRT_Event_OnReady(PJRT_Event_OnReady_Args),
     PJRT_Client_Create(PJRT_Client_Create_Args),
     PJRT_Client_Destroy(PJRT_Client_Destroy_Args),
     PJRT_Client_PlatformName(PJRT_Client_PlatformName_Args),

@@ -5,6 +5,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
+use std::time::Duration;
 
 use super::abi::*;
 use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
@@ -83,7 +84,24 @@ impl Shared {
     pub unsafe fn upload(
         &self,
         data: *const u8,
+        aval: (DType, &[i64]),
+        device: NonNull<PJRT_Device>,
+    ) -> Result<RawBuffer> {
+        // SAFETY: by the caller's promise.
+        unsafe { self.upload_strided(data, aval, &[], device) }
+    }
+
+    /// [`Shared::upload`] of elements that lie so many bytes apart along each dimension; no strides mean row-major.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Shared::upload`]; the elements lie inside the data.
+    #[inline]
+    pub unsafe fn upload_strided(
+        &self,
+        data: *const u8,
         (dtype, shape): (DType, &[i64]),
+        strides: &[i64],
         device: NonNull<PJRT_Device>,
     ) -> Result<RawBuffer> {
         let args = PJRT_Client_BufferFromHostBuffer_Args {
@@ -93,6 +111,8 @@ impl Shared {
             r#type: codes::buffer_type(dtype),
             dims: shape.as_ptr(),
             num_dims: shape.len(),
+            byte_strides: if strides.is_empty() { std::ptr::null() } else { strides.as_ptr() },
+            num_byte_strides: strides.len(),
             host_buffer_semantics: IMMUTABLE_ONLY_DURING_CALL,
             device: device.as_ptr(),
             ..PJRT_Client_BufferFromHostBuffer_Args::zeroed()
@@ -314,9 +334,37 @@ unsafe impl Engine for PjrtEngine {
         unsafe { self.0.upload(host.as_ptr(), (host.dtype(), host.shape()), self.0.handles[device]) }
     }
 
+    fn upload_column_major(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
+        let mut step = host.dtype().size() as i64;
+        let strides: Vec<i64> = host
+            .shape()
+            .iter()
+            .map(|&size| {
+                let stride = step;
+                step = step.saturating_mul(size);
+                stride
+            })
+            .collect();
+        // SAFETY: the view's data are elements of its dtype and shape, dense in this order.
+        unsafe {
+            let aval = (host.dtype(), host.shape());
+            self.0.upload_strided(host.as_ptr(), aval, &strides, self.0.handles[device])
+        }
+    }
+
     unsafe fn read(&self, buffer: RawBuffer, aval: (DType, &[i64]), out: &mut [u8]) -> Result<()> {
         // SAFETY: by the caller's promise.
         unsafe { read::read(self.0, buffer.0.cast(), aval, out) }
+    }
+
+    unsafe fn with_bytes(
+        &self,
+        buffer: RawBuffer,
+        aval: (DType, &[i64]),
+        look: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
+        // SAFETY: by the caller's promise.
+        unsafe { read::with_bytes(self.0, buffer.0.cast(), aval, look) }
     }
 
     unsafe fn is_ready(&self, buffer: RawBuffer) -> Result<bool> {
@@ -333,6 +381,11 @@ unsafe impl Engine for PjrtEngine {
     unsafe fn await_ready(&self, buffer: RawBuffer) -> Result<()> {
         // SAFETY: by the caller's promise.
         unsafe { read::await_ready(self.0.plugin, buffer.0.cast()) }
+    }
+
+    unsafe fn await_ready_for(&self, buffer: RawBuffer, longest: Duration) -> Result<bool> {
+        // SAFETY: by the caller's promise.
+        unsafe { read::await_ready_for(self.0.plugin, buffer.0.cast(), longest) }
     }
 
     unsafe fn copy(&self, buffer: RawBuffer, device: usize) -> Result<RawBuffer> {

@@ -2,11 +2,14 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::abi::*;
-use super::call::{Plugin, call, destroy_event};
+use super::call::{ErrorFunctions, Plugin, call, destroy_event};
 use super::engine::Shared;
 use super::layout;
+use crate::host::HostArray;
 use crate::{DType, Error, Result};
 
 /// Waits for a buffer.
@@ -22,6 +25,127 @@ pub(super) unsafe fn await_ready(plugin: &Plugin, buffer: NonNull<PJRT_Buffer>) 
         destroy_event(plugin, event);
         ready.map(|_| ())
     }
+}
+
+/// Waits for a buffer, but not longer than this; whether it is ready.
+///
+/// # Safety
+///
+/// `buffer` is alive.
+pub(super) unsafe fn await_ready_for(
+    plugin: &Plugin,
+    buffer: NonNull<PJRT_Buffer>,
+    longest: Duration,
+) -> Result<bool> {
+    // SAFETY: the buffer is alive; the event is ours and destroyed once. The callback is called once, and owns its
+    // share of the signal.
+    unsafe {
+        let event = call!(plugin, PJRT_Buffer_ReadyEvent { buffer: buffer.as_ptr() })?.event;
+        let event = Event(plugin, event);
+        if call!(plugin, PJRT_Event_IsReady { event: event.1 })?.is_ready {
+            return call!(plugin, PJRT_Event_Await { event: event.1 }).map(|_| true);
+        }
+        let signal = Arc::new(Signal { api: plugin.errors, set: Mutex::new(false), changed: Condvar::new() });
+        let share = Arc::into_raw(signal.clone());
+        let asked = call!(
+            plugin,
+            PJRT_Event_OnReady {
+                event: event.1,
+                callback: Some(signalled),
+                user_arg: share.cast_mut().cast(),
+            }
+        );
+        if let Err(error) = asked {
+            drop(Arc::from_raw(share));
+            return match error {
+                Error::Unimplemented { .. } => {
+                    call!(plugin, PJRT_Event_Await { event: event.1 }).map(|_| true)
+                }
+                error => Err(error),
+            };
+        }
+        let set = signal.set.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = signal.changed.wait_timeout_while(set, longest, |set| !*set);
+        if !*waited.unwrap_or_else(PoisonError::into_inner).0 {
+            return Ok(false);
+        }
+        call!(plugin, PJRT_Event_Await { event: event.1 }).map(|_| true)
+    }
+}
+
+/// An event that is ended once.
+struct Event<'a>(&'a Plugin, *mut PJRT_Event);
+
+impl Drop for Event<'_> {
+    fn drop(&mut self) {
+        destroy_event(self.0, self.1);
+    }
+}
+
+/// Tells a waiting thread that an event has come.
+struct Signal {
+    api: ErrorFunctions,
+    set: Mutex<bool>,
+    changed: Condvar,
+}
+
+/// What the plugin calls when an event has come, from a thread of its own.
+///
+/// # Safety
+///
+/// `signal` is a share of a [`Signal`], and `error` null or ours to end.
+unsafe extern "C" fn signalled(error: *mut PJRT_Error, signal: *mut c_void) {
+    // SAFETY: by the caller's promise.
+    let signal = unsafe { Arc::from_raw(signal.cast::<Signal>().cast_const()) };
+    if !error.is_null() {
+        // Who waits asks for the error again.
+        let mut destroy = PJRT_Error_Destroy_Args::zeroed();
+        destroy.struct_size = size_of::<PJRT_Error_Destroy_Args>();
+        destroy.error = error;
+        // SAFETY: the error is ours.
+        unsafe { (signal.api.destroy)(&raw mut destroy) };
+    }
+    *signal.set.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    signal.changed.notify_all();
+}
+
+/// Waits for a buffer and shows its bytes, dense and row-major.
+///
+/// # Safety
+///
+/// `buffer` is alive, and `aval` is its dtype and shape.
+pub(super) unsafe fn with_bytes(
+    shared: &Shared,
+    buffer: NonNull<PJRT_Buffer>,
+    (dtype, shape): (DType, &[i64]),
+    look: &mut dyn FnMut(&[u8]),
+) -> Result<()> {
+    let (plugin, item) = (shared.plugin, dtype.size());
+    let size = shape.iter().product::<i64>() as usize * item;
+    // SAFETY: by the caller's promise. Pinned memory that is dense and row-major holds the whole array.
+    unsafe {
+        if shared.on_host && size > 0 {
+            await_ready(plugin, buffer)?;
+            let mut in_place = || {
+                let pinned = Pinned::new(plugin, buffer)?;
+                let dense = shape.len() <= 1
+                    || layout::of(plugin, buffer, shape, item)? == layout::row_major(shape, item);
+                if dense {
+                    look(std::slice::from_raw_parts(pinned.data.as_ptr().cast::<u8>(), size));
+                }
+                Ok(dense)
+            };
+            match in_place() {
+                Ok(true) => return Ok(()),
+                Ok(false) | Err(Error::Unimplemented { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut copy = HostArray::zeros(dtype, shape);
+        read(shared, buffer, (dtype, shape), copy.bytes_mut())?;
+        look(copy.view().bytes());
+    }
+    Ok(())
 }
 
 /// Waits for a buffer and copies it to `out`, dense and row-major.

@@ -12,7 +12,9 @@
     clippy::undocumented_unsafe_blocks
 )]
 
+mod buffer;
 mod client;
 mod device;
 mod plugin;
+mod promise;
 mod session;

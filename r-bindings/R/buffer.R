@@ -1,0 +1,197 @@
+#' Buffers
+#'
+#' A buffer is an array on a device. `pjrt_buffer()` copies an R vector or array to one, `pjrt_scalar()` a single value
+#' to one without dimensions, and `pjrt_empty()` makes one of zeros. [as_array()] copies a buffer back.
+#'
+#' R data is copied before the function returns, so changing it later does not change the buffer.
+#'
+#' @section Element types:
+#' The element types (dtypes) are `bool`, `i8`, `i16`, `i32`, `i64`, `ui8`, `ui16`, `ui32`, `ui64`, `f16`, `bf16`,
+#' `f32`, `f64`, `c64` and `c128`. Without `dtype`, logical data is `bool`, integer `i32`, double `f32`,
+#' `bit64::integer64` `i64` and complex `c64`. Double data can have any dtype, integer and `integer64` any number type,
+#' logical only `bool`, complex only a complex one. Raw data holds the bytes of elements and has to say of which.
+#'
+#' @section Values that a dtype does not hold:
+#' With `check = TRUE` they are an error: numbers out of range, fractions and missing values in an integer type, finite
+#' numbers that would become infinite, missing values in any type but `f64` and `c128`. Otherwise numbers become what is
+#' nearest in the range, fractions are cut off, and a missing value becomes `NaN` in a float type, `TRUE` as a `bool`,
+#' and the least or no number in an integer type.
+#'
+#' @param data A logical, integer, double, `integer64`, complex or raw vector or array, or a buffer, which is returned as
+#'   it is.
+#' @param dtype The element type, `NULL` for the usual one.
+#' @param device A [device][pjrt_device] or the name of one, `NULL` for the default.
+#' @param shape The sizes, `NULL` for those of the data. A single value fills any shape.
+#' @param check Whether a value that would be lost is an error.
+#' @param row_major Whether the bytes are in row-major order.
+#' @param ... For methods.
+#' @return A `PJRTBuffer`.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' x <- pjrt_buffer(matrix(1:6, 2, 3), dtype = "f32")
+#' x
+#' as_array(x)
+#' pjrt_scalar(2)
+pjrt_buffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
+  UseMethod("pjrt_buffer")
+}
+
+#' @export
+pjrt_buffer.default <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
+  .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
+}
+
+#' @export
+pjrt_buffer.logical <- pjrt_buffer.default
+
+#' @export
+pjrt_buffer.integer <- pjrt_buffer.default
+
+#' @export
+pjrt_buffer.numeric <- pjrt_buffer.default
+
+#' @export
+pjrt_buffer.integer64 <- pjrt_buffer.default
+
+#' @rdname pjrt_buffer
+#' @export
+pjrt_buffer.raw <- function(data, ..., dtype, device = NULL, shape, row_major) {
+  rs_buffer_of_bytes(data, dtype, device, shape, row_major)
+}
+
+#' @export
+pjrt_buffer.PJRTBuffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
+  expect_same("dtype", if (!is.null(dtype)) rs_dtype(dtype, NULL), rs_buffer_dtype(data, NULL))
+  expect_same("shape", if (!is.null(shape)) as.integer(shape), rs_buffer_shape(data))
+  expect_same("device", if (!is.null(device)) rs_device(device), rs_buffer_device(data))
+  data
+}
+
+#' @rdname pjrt_buffer
+#' @export
+pjrt_scalar <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
+  UseMethod("pjrt_scalar")
+}
+
+#' @export
+pjrt_scalar.default <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
+  if (length(data) != 1L) {
+    raise_("type", sprintf("argument `data`: expected one value, got %d", length(data)), "data")
+  }
+  .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
+}
+
+#' @export
+pjrt_scalar.logical <- pjrt_scalar.default
+
+#' @export
+pjrt_scalar.integer <- pjrt_scalar.default
+
+#' @export
+pjrt_scalar.numeric <- pjrt_scalar.default
+
+#' @export
+pjrt_scalar.integer64 <- pjrt_scalar.default
+
+#' @rdname pjrt_buffer
+#' @export
+pjrt_scalar.raw <- function(data, ..., dtype, device = NULL) {
+  rs_buffer_of_bytes(data, dtype, device, integer(), TRUE)
+}
+
+#' @export
+pjrt_scalar.PJRTBuffer <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
+  pjrt_buffer.PJRTBuffer(data, dtype, device, integer())
+}
+
+#' @rdname pjrt_buffer
+#' @export
+pjrt_empty <- function(dtype, shape, device = NULL) {
+  rs_buffer_empty(dtype, shape, device)
+}
+
+# A buffer is given where something was asked for that it cannot become.
+expect_same <- function(what, asked, has) {
+  if (is.null(asked) || identical(asked, has)) {
+    return()
+  }
+  text <- function(x) if (what == "device") format(x) else if (what == "shape") shape_text(x) else x
+  message <- sprintf("argument `data`: expected a buffer of %s %s, got %s", what, text(asked), text(has))
+  raise_(what, message, "data")
+}
+
+shape_text <- function(shape) paste0("(", paste(shape, collapse = ", "), ")")
+
+#' Copies a buffer to R
+#'
+#' `as_array()` waits for a buffer and copies it to an R array, or to a vector of length 1 if it has no dimensions;
+#' `as_raw()` copies its bytes. Waiting can be interrupted.
+#'
+#' `bool` becomes logical; `i8`, `i16`, `i32`, `ui8` and `ui16` integer; `i64`, `ui32` and `ui64`
+#' `bit64::integer64`; the float types double; the complex types complex. The numbers which R takes for `NA` (the least
+#' `i32` and `i64`) come out as `NA`, and so does a `ui64` of 2^63 or more; with `check = TRUE` they are an error.
+#'
+#' @param x A buffer, or another object with a method.
+#' @param check Whether a value that would be lost is an error.
+#' @param row_major Whether the bytes come in row-major order; else the first index runs fastest, as in R.
+#' @param ... For methods.
+#' @return An array; a raw vector.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' as_array(pjrt_buffer(c(TRUE, FALSE)))
+#' as_raw(pjrt_buffer(1:2), row_major = TRUE)
+as_array <- function(x, check = FALSE, ...) UseMethod("as_array")
+
+#' @export
+as_array.PJRTBuffer <- function(x, check = FALSE, ...) {
+  .Call(savvy_rs_buffer_as_array__impl, x, check)
+}
+
+#' @rdname as_array
+#' @export
+as_raw <- function(x, row_major, ...) UseMethod("as_raw")
+
+#' @export
+as_raw.PJRTBuffer <- function(x, row_major, ...) {
+  rs_buffer_as_raw(x, row_major)
+}
+
+#' @export
+dtype.PJRTBuffer <- function(x, ...) rs_buffer_dtype(x, "DataType")
+
+#' @export
+shape.PJRTBuffer <- function(x, ...) rs_buffer_shape(x)
+
+#' @export
+device.PJRTBuffer <- function(x, ...) rs_buffer_device(x)
+
+#' @export
+platform.PJRTBuffer <- function(x, ...) rs_buffer_platform(x)
+
+#' @export
+dim.PJRTBuffer <- function(x) {
+  shape <- rs_buffer_shape(x)
+  if (length(shape)) shape
+}
+
+#' Copies a buffer to a device
+#'
+#' @param buffer A buffer.
+#' @param device A [device][pjrt_device] or the name of one.
+#' @return A buffer on the device: the same one if it is there already.
+#' @export
+copy_buffer <- function(buffer, device) {
+  rs_buffer_copy(buffer, device)
+}
+
+#' Frees a buffer
+#'
+#' R frees a buffer when it collects it, some time after the last use. `release()` frees its memory now; using the
+#' buffer afterwards is an error.
+#'
+#' @param x A buffer.
+#' @return `x`, invisibly.
+#' @export
+release <- function(x) {
+  invisible(rs_buffer_release(x))
+}

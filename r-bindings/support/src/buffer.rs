@@ -1,0 +1,97 @@
+//! Buffers: arrays as R objects.
+//!
+//! The address of the handle is the array's own (see [`Array::into_handle`]), so that other packages of the toolkit
+//! can use it.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+use dispatch_runtime::Array;
+use dispatch_runtime::array::HANDLE_VERSION;
+
+use crate::arg::Arg;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::handle::Kind;
+use crate::unwind::check_interrupt;
+use crate::{main_thread, memory};
+
+/// The kind of handles to arrays. The tag has the version of what they point to.
+pub static BUFFER: Kind = Kind::new("PJRTBuffer", "pjrtdispatch buffer 1");
+const _: () = assert!(HANDLE_VERSION == 1, "the version is part of the tag");
+
+/// A new buffer, which R owns. It is not protected.
+#[inline]
+pub fn wrap(array: Array) -> Result<SEXP> {
+    memory::add(&array);
+    let address = array.into_handle();
+    BUFFER.make(address.as_ptr(), Some(finalize)).inspect_err(|_| {
+        // SAFETY: no handle was made, so the reference is still ours.
+        forget(unsafe { Array::from_handle(address) });
+    })
+}
+
+/// Drops the reference of a handle.
+fn forget(array: Array) {
+    memory::remove(&array);
+    drop(array);
+}
+
+/// R has collected a buffer. This runs inside R's collector: it must not call R beyond the pointer, nor panic.
+unsafe extern "C" fn finalize(x: SEXP) {
+    // In a forked child the plugin's threads are gone, and its locks may be held: leave everything as it is.
+    if main_thread::is_forked() {
+        return;
+    }
+    // SAFETY: the finalizer was registered for a handle of an array; R calls it once.
+    unsafe {
+        if let Some(address) = NonNull::new(R_ExternalPtrAddr(x)) {
+            R_ClearExternalPtr(x);
+            forget(Array::from_handle(address));
+        }
+    }
+}
+
+/// The array of a buffer, as another reference: R code may release the buffer meanwhile.
+#[inline]
+pub fn get(x: Arg<'_>) -> Result<Array> {
+    get_sexp(x.get(), x.name())
+}
+
+/// [`get`] of an object that is not an argument; `path` is for the message.
+#[inline]
+pub fn get_sexp(x: SEXP, path: &str) -> Result<Array> {
+    let address: *mut c_void = BUFFER.address(x, path)?;
+    // SAFETY: the tag says that the address is that of an array's handle of this version, and R keeps it now.
+    Ok(unsafe { Array::from_handle_ref(&NonNull::new_unchecked(address)).clone() })
+}
+
+/// Frees a buffer now. Whoever uses it afterwards is told so; releasing it again does nothing.
+pub fn release(x: Arg<'_>) -> Result<()> {
+    if BUFFER.is_released(x.get()) {
+        return Ok(());
+    }
+    let address = BUFFER.address(x.get(), x.name())?;
+    BUFFER.mark_released(x.get());
+    // SAFETY: the address was that of an array's handle, whose reference is ours now.
+    forget(unsafe { Array::from_handle(NonNull::new_unchecked(address)) });
+    Ok(())
+}
+
+/// Waits for an array; the user can interrupt.
+#[inline]
+pub fn wait(array: &Array, argument: &str) -> Result<()> {
+    let named = |error| Fault::named(error, argument);
+    if array.is_ready().map_err(named)? {
+        // An error of the computation appears here.
+        return array.await_ready().map_err(named);
+    }
+    loop {
+        // Long enough to cost nothing, short enough for who presses the key.
+        if array.await_ready_for(Duration::from_millis(50)).map_err(named)? {
+            return Ok(());
+        }
+        check_interrupt()?;
+    }
+}

@@ -1,0 +1,198 @@
+//! Buffers to R data.
+//!
+//! | dtype | R type |
+//! |---|---|
+//! | `bool` | logical |
+//! | `i8` `i16` `i32` `ui8` `ui16` | integer |
+//! | `i64` `ui32` `ui64` | `integer64` |
+//! | `f16` `bf16` `f32` `f64` | double |
+//! | `c64` `c128` | complex |
+//!
+//! The numbers that R's types use for `NA` (the least `i32` and `i64`) come out as `NA`, and so does a `ui64` of 2^63 or
+//! more. With `check` these are errors.
+
+use std::cell::Cell;
+
+use dispatch_runtime::host::to_column_major;
+use dispatch_runtime::{Array, DType};
+
+use crate::buffer;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::main_thread::MainThread;
+use crate::root::Root;
+
+/// Waits for a buffer and copies it to an R vector (a scalar) or array.
+#[inline]
+pub fn as_array(array: &Array, check: bool, argument: &str) -> Result<SEXP> {
+    buffer::wait(array, argument)?;
+    let kind = match array.dtype() {
+        DType::Bool => LGLSXP,
+        DType::I8 | DType::I16 | DType::I32 | DType::U8 | DType::U16 => INTSXP,
+        DType::C64 | DType::C128 => CPLXSXP,
+        _ => REALSXP,
+    };
+    let out = allocate(kind, array)?;
+    let lost = fill(array, out.get(), check).map_err(|error| Fault::named(error, argument))?;
+    match lost {
+        None => Ok(out.release()),
+        Some(lost) => Err(Fault::argument(
+            "value",
+            argument,
+            format!("no {} of {lost}, which R's type does not hold", array.dtype()),
+            "some",
+        )),
+    }
+}
+
+/// The bytes of a buffer as a raw vector, in row-major or column-major order.
+pub fn as_raw(array: &Array, row_major: bool, argument: &str) -> Result<SEXP> {
+    buffer::wait(array, argument)?;
+    let size = array.len() * array.dtype().size();
+    // SAFETY: a new vector.
+    let out = Root::make(|| unsafe { Rf_allocVector(RAWSXP, size as Length) })?;
+    // SAFETY: the vector has as many bytes, and nothing else refers to it.
+    let to = unsafe { RAW(out.get()) };
+    let done = array.with_bytes(|bytes| {
+        // SAFETY: there are as many bytes on both sides. Raw vectors are aligned for every element.
+        unsafe {
+            if row_major || array.rank() <= 1 {
+                to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            } else {
+                column_major_bytes(bytes, array.shape(), array.dtype().size(), to);
+            }
+        }
+    });
+    done.map_err(|error| Fault::named(error, argument))?;
+    Ok(out.release())
+}
+
+/// Turns elements of some size.
+///
+/// # Safety
+///
+/// `bytes` are as many row-major elements as the shape says, and `to` has room for as many.
+unsafe fn column_major_bytes(bytes: &[u8], shape: &[i64], item: usize, to: *mut u8) {
+    let from = bytes.as_ptr();
+    // SAFETY: by the caller's promise; arrays of bytes need no alignment.
+    unsafe {
+        match item {
+            1 => to_column_major(from, shape, to, |x| x),
+            2 => to_column_major(from.cast::<[u8; 2]>(), shape, to.cast::<[u8; 2]>(), |x| x),
+            4 => to_column_major(from.cast::<[u8; 4]>(), shape, to.cast::<[u8; 4]>(), |x| x),
+            8 => to_column_major(from.cast::<[u8; 8]>(), shape, to.cast::<[u8; 8]>(), |x| x),
+            _ => to_column_major(from.cast::<[u8; 16]>(), shape, to.cast::<[u8; 16]>(), |x| x),
+        }
+    }
+}
+
+/// A new vector of R for an array, with its dimensions, and its class for `integer64`.
+#[inline]
+fn allocate(kind: u32, array: &Array) -> Result<Root> {
+    let class = match array.dtype() {
+        DType::I64 | DType::U32 | DType::U64 => integer64_class()?,
+        _ => nil(),
+    };
+    let shape = array.shape();
+    if let Some(large) = shape.iter().find(|&&n| i32::try_from(n).is_err()) {
+        return Err(Fault::new("shape", format!("R's arrays have no dimension of {large}")));
+    }
+    let length = array.len();
+    // SAFETY: the vector is protected while its attributes are made, which have room for the sizes.
+    Root::make(|| unsafe {
+        let out = Rf_allocVector(kind, length as Length);
+        if shape.is_empty() && class == nil() {
+            return out;
+        }
+        Rf_protect(out);
+        if !shape.is_empty() {
+            let dim = Rf_protect(Rf_allocVector(INTSXP, shape.len() as Length));
+            shape.iter().enumerate().for_each(|(i, &n)| INTEGER(dim).add(i).write(n as i32));
+            Rf_setAttrib(out, R_DimSymbol, dim);
+            Rf_unprotect(1);
+        }
+        if class != nil() {
+            Rf_setAttrib(out, R_ClassSymbol, class);
+        }
+        Rf_unprotect(1);
+        out
+    })
+}
+
+/// The class vector `"integer64"`.
+fn integer64_class() -> Result<SEXP> {
+    static CLASS: MainThread<Cell<SEXP>> = MainThread::new(Cell::new(std::ptr::null_mut()));
+    if CLASS.get().get().is_null() {
+        CLASS.get().set(crate::make::shared_string("integer64")?);
+    }
+    Ok(CLASS.get().get())
+}
+
+/// Copies the elements; with `check`, gives the value that is lost, if one is.
+#[inline]
+fn fill(array: &Array, out: SEXP, check: bool) -> Result<Option<&'static str>, dispatch_runtime::Error> {
+    /// The elements as `$to`, each made by `$convert`.
+    macro_rules! copy {
+        ($data:ident: $from:ty => $to:ty, $convert:expr) => {
+            array.with_bytes(|bytes| {
+                // SAFETY: the bytes are elements of the array's dtype, whose type is `$from`, aligned for it, and
+                // there is room for as many, in a vector that nothing else refers to.
+                unsafe {
+                    let to = $data(out).cast::<$to>();
+                    let from = bytes.as_ptr().cast::<$from>();
+                    if array.rank() <= 1 {
+                        (0..array.len()).for_each(|i| to.add(i).write(($convert)(from.add(i).read())));
+                    } else {
+                        to_column_major(from, array.shape(), to, $convert);
+                    }
+                }
+                None
+            })
+        };
+        // Elements of which one is lost.
+        ($data:ident: $from:ty => $to:ty, $convert:expr, lost $lost:expr => $name:literal) => {
+            if check
+                && array.with_bytes(|bytes| {
+                    // SAFETY: as above.
+                    let from = unsafe { crate::arg::slice(bytes.as_ptr().cast::<$from>(), array.len()) };
+                    from.iter().any($lost)
+                })?
+            {
+                Ok(Some($name))
+            } else {
+                copy!($data: $from => $to, $convert)
+            }
+        };
+    }
+    match array.dtype() {
+        // A plain copy, which is one system routine.
+        DType::F64 | DType::I32 if array.rank() <= 1 && !check => {
+            let size = array.len() * array.dtype().size();
+            // SAFETY: the vector has as many bytes, and nothing else refers to it.
+            let to = unsafe {
+                let data = if array.dtype() == DType::F64 { REAL(out).cast() } else { INTEGER(out).cast() };
+                if size == 0 { &mut [] } else { std::slice::from_raw_parts_mut(data, size) }
+            };
+            array.read_bytes(to).map(|()| None)
+        }
+        DType::Bool => copy!(LOGICAL: u8 => i32, |x: u8| i32::from(x != 0)),
+        DType::I8 => copy!(INTEGER: i8 => i32, i32::from),
+        DType::I16 => copy!(INTEGER: i16 => i32, i32::from),
+        DType::I32 => copy!(INTEGER: i32 => i32, |x| x, lost |&x| x == NA_INTEGER => "-2147483648"),
+        DType::U8 => copy!(INTEGER: u8 => i32, i32::from),
+        DType::U16 => copy!(INTEGER: u16 => i32, i32::from),
+        DType::U32 => copy!(REAL: u32 => i64, i64::from),
+        DType::I64 => copy!(REAL: i64 => i64, |x| x, lost |&x| x == i64::MIN => "-9223372036854775808"),
+        DType::U64 => copy!(
+            REAL: u64 => i64,
+            |x| i64::try_from(x).unwrap_or(i64::MIN),
+            lost |&x| i64::try_from(x).is_err() => "2^63 or more"
+        ),
+        DType::F16 => copy!(REAL: half::f16 => f64, half::f16::to_f64),
+        DType::BF16 => copy!(REAL: half::bf16 => f64, half::bf16::to_f64),
+        DType::F32 => copy!(REAL: f32 => f64, f64::from),
+        DType::F64 => copy!(REAL: f64 => f64, |x| x),
+        DType::C64 => copy!(COMPLEX: [f32; 2] => [f64; 2], |[re, im]: [f32; 2]| [re.into(), im.into()]),
+        DType::C128 => copy!(COMPLEX: [f64; 2] => [f64; 2], |x| x),
+    }
+}

@@ -1,0 +1,342 @@
+//! R data to buffers.
+//!
+//! The element types that R data may become: a double any; an integer or integer64 any but `bool`; a logical only
+//! `bool`; a complex number only a complex type.
+//!
+//! Without `check` a value that the type does not hold becomes what a cast makes of it: numbers outside the range of an
+//! integer type become its nearest end, a fraction is cut off, `NaN` is 0 (`TRUE` as a `bool`). A missing integer is
+//! `NaN` in a float type, a missing logical is `TRUE`. With `check` each of these is an error. Rounding to a float type
+//! of less precision is none, except where a finite number would become infinite.
+
+use dispatch_runtime::host::Element;
+use dispatch_runtime::{Array, DType, Device, HostArray, HostView};
+
+use crate::data::{Data, Shape, shape_of};
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::{Arg, memory};
+
+/// The dtype of R data that names none.
+pub fn default_dtype(data: &Data<'_>) -> DType {
+    match data {
+        Data::Logical(_) => DType::Bool,
+        Data::Integer(_) => DType::I32,
+        Data::Double(_) => DType::F32,
+        Data::Integer64(_) => DType::I64,
+        Data::Complex(_) => DType::C64,
+    }
+}
+
+/// Whether R data can be uploaded at a dtype.
+pub fn allowed(data: &Data<'_>, dtype: DType) -> bool {
+    match data {
+        Data::Logical(_) => dtype == DType::Bool,
+        Data::Integer(_) | Data::Integer64(_) => dtype != DType::Bool && !dtype.is_complex(),
+        Data::Double(_) => true,
+        Data::Complex(_) => dtype.is_complex(),
+    }
+}
+
+/// Copies an R vector or array to a device.
+///
+/// `shape` is that of the data unless it is given; then the data has as many elements, or one, which fills the array.
+pub fn upload(
+    data: Arg<'_>,
+    dtype: Option<DType>,
+    shape: Option<&[i64]>,
+    device: Device,
+    check: bool,
+) -> Result<Array> {
+    let values = Data::of(data)?;
+    // SAFETY: the argument is a vector.
+    let own = unsafe { shape_of(data.get()) };
+    let shape = match shape {
+        None => own,
+        Some(shape) => fitting(shape, values.len())?,
+    };
+    let dtype = dtype.unwrap_or_else(|| default_dtype(&values));
+    upload_data(values, dtype, &shape, device, check, data.name())
+}
+
+/// A shape that was asked for, if the data fits or is one element.
+fn fitting(shape: &[i64], length: usize) -> Result<Shape> {
+    let size = shape.iter().try_fold(1i64, |size, &n| size.checked_mul(n));
+    if length == 1 || size == Some(length as i64) {
+        return Ok(Shape::from_slice(shape));
+    }
+    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    Err(Fault::argument(
+        "shape",
+        "shape",
+        format!("the shape of {length} elements"),
+        format!("({})", sizes.join(", ")),
+    ))
+}
+
+/// Copies R data to a device; it has as many elements as the shape says, or one. `path` is for messages.
+#[inline]
+pub fn upload_data(
+    values: Data<'_>,
+    dtype: DType,
+    shape: &[i64],
+    device: Device,
+    check: bool,
+    path: &str,
+) -> Result<Array> {
+    if !allowed(&values, dtype) {
+        return Err(Fault::argument(
+            "dtype",
+            path,
+            match values {
+                Data::Logical(_) => "dtype bool for logical data".to_owned(),
+                Data::Complex(_) => "dtype c64 or c128 for complex data".to_owned(),
+                _ => format!("a number type for {} data", values.name()),
+            },
+            dtype,
+        ));
+    }
+    if check {
+        check_all(values, dtype, path)?;
+    }
+    let to = Target { shape, device, fills: values.len() == 1 && shape.iter().any(|&n| n != 1) };
+    macro_rules! number {
+        ($values:expr) => {
+            number!(@ $values, I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32,
+                U64 = u64, F16 = half::f16, BF16 = half::bf16, F32 = f32, F64 = f64, Bool = bool,
+                C64 = num_complex::Complex<f32>, C128 = num_complex::Complex<f64>)
+        };
+        (@ $values:expr, $($dtype:ident = $type:ty),*) => {
+            match dtype {
+                $(DType::$dtype => to.convert::<_, $type>($values, |x| x.cast()),)*
+            }
+        };
+    }
+    match values {
+        Data::Logical(values) => to.convert(values, |x| x != 0),
+        Data::Double(values) if dtype == DType::F64 => to.as_is(values),
+        Data::Double(values) => number!(values),
+        Data::Integer(values) if dtype == DType::I32 => to.as_is(values),
+        Data::Integer(values) => number!(values),
+        Data::Integer64(values) if dtype == DType::I64 => to.as_is(values),
+        Data::Integer64(values) => number!(values),
+        Data::Complex(values) if dtype == DType::C128 => {
+            to.convert(values, |[re, im]| num_complex::Complex { re, im })
+        }
+        Data::Complex(values) => {
+            to.convert(values, |[re, im]| num_complex::Complex { re: re as f32, im: im as f32 })
+        }
+    }
+    .map_err(|fault| fault.in_argument(path))
+}
+
+/// Where data goes.
+struct Target<'a> {
+    shape: &'a [i64],
+    device: Device,
+    /// Whether one element fills the array.
+    fills: bool,
+}
+
+/// How many elements are converted without an allocation.
+const SMALL: usize = 16;
+
+impl Target<'_> {
+    fn as_is<T: Element>(&self, values: &[T]) -> Result<Array> {
+        if self.fills {
+            return self.convert(values, |x| x);
+        }
+        self.upload(values)
+    }
+
+    fn convert<S: Copy, T: Element>(&self, values: &[S], convert: impl Fn(S) -> T + Copy) -> Result<Array> {
+        if self.fills {
+            let mut host = HostArray::try_zeros(T::DTYPE, self.shape)?;
+            host.as_mut_slice().expect("its own type").fill(convert(values[0]));
+            let client = self.device.client();
+            return memory::with_retry(|| client.upload(host.view(), self.device));
+        }
+        if values.len() <= SMALL {
+            let small: smallvec::SmallVec<[T; SMALL]> = values.iter().map(|&x| convert(x)).collect();
+            return self.upload(&small);
+        }
+        self.upload(&values.iter().map(|&x| convert(x)).collect::<Vec<T>>())
+    }
+
+    fn upload<T: Element>(&self, values: &[T]) -> Result<Array> {
+        let view = HostView::new(values, self.shape)?;
+        memory::with_retry(|| self.device.client().upload_column_major(view, self.device))
+    }
+}
+
+/// A cast that never fails; see the head of this file.
+trait Cast<T> {
+    fn cast(self) -> T;
+}
+
+macro_rules! casts {
+    ($($type:ty),*) => {$(
+        impl Cast<$type> for f64 {
+            #[inline(always)]
+            fn cast(self) -> $type {
+                self as $type
+            }
+        }
+        impl Cast<$type> for i32 {
+            #[inline(always)]
+            fn cast(self) -> $type {
+                self.clamp_into()
+            }
+        }
+        impl Cast<$type> for i64 {
+            #[inline(always)]
+            fn cast(self) -> $type {
+                self.clamp_into()
+            }
+        }
+    )*};
+}
+
+/// An integer as the nearest one of another type.
+trait ClampInto<T> {
+    fn clamp_into(self) -> T;
+}
+
+macro_rules! clamps {
+    ($from:ty => $($type:ty),*) => {$(
+        impl ClampInto<$type> for $from {
+            #[inline(always)]
+            fn clamp_into(self) -> $type {
+                (self as i128).clamp(<$type>::MIN as i128, <$type>::MAX as i128) as $type
+            }
+        }
+    )*};
+}
+
+casts!(i8, i16, i32, i64, u8, u16, u32, u64);
+clamps!(i32 => i8, i16, i32, i64, u8, u16, u32, u64);
+clamps!(i64 => i8, i16, i32, i64, u8, u16, u32, u64);
+
+impl Cast<f64> for f64 {
+    fn cast(self) -> f64 {
+        self
+    }
+}
+
+impl Cast<f64> for i32 {
+    #[inline(always)]
+    fn cast(self) -> f64 {
+        if self == NA_INTEGER { na_real() } else { self.into() }
+    }
+}
+
+impl Cast<f64> for i64 {
+    #[inline(always)]
+    fn cast(self) -> f64 {
+        if self == i64::MIN { na_real() } else { self as f64 }
+    }
+}
+
+impl Cast<f32> for f64 {
+    #[inline(always)]
+    fn cast(self) -> f32 {
+        self as f32
+    }
+}
+
+impl Cast<f32> for i32 {
+    #[inline(always)]
+    fn cast(self) -> f32 {
+        if self == NA_INTEGER { f32::NAN } else { self as f32 }
+    }
+}
+
+impl Cast<f32> for i64 {
+    #[inline(always)]
+    fn cast(self) -> f32 {
+        if self == i64::MIN { f32::NAN } else { self as f32 }
+    }
+}
+
+macro_rules! through_f64 {
+    ($($type:ty => $from:path),*) => {$(
+        impl<S: Cast<f64>> Cast<$type> for S {
+            #[inline(always)]
+            fn cast(self) -> $type {
+                $from(self.cast())
+            }
+        }
+    )*};
+}
+
+/// An R integer has at most 32 bits, which a double holds; an integer64 may be rounded twice.
+fn real<T>(re: f64, convert: impl Fn(f64) -> T, zero: T) -> num_complex::Complex<T> {
+    num_complex::Complex { re: convert(re), im: zero }
+}
+
+fn real32(re: f64) -> num_complex::Complex<f32> {
+    real(re, |x| x as f32, 0.0)
+}
+
+fn real64(re: f64) -> num_complex::Complex<f64> {
+    real(re, |x| x, 0.0)
+}
+
+fn truth(x: f64) -> bool {
+    x != 0.0
+}
+
+through_f64!(
+    half::f16 => half::f16::from_f64,
+    half::bf16 => half::bf16::from_f64,
+    bool => truth,
+    num_complex::Complex<f32> => real32,
+    num_complex::Complex<f64> => real64
+);
+
+fn na_real() -> f64 {
+    // SAFETY: R sets the variable before any package is loaded, and never changes it.
+    unsafe { R_NaReal }
+}
+
+/// Refuses the first value that would be lost.
+#[cold]
+fn check_all(values: Data<'_>, dtype: DType, path: &str) -> Result<()> {
+    let missing = |at: Option<usize>, of: &str| match at {
+        None => Ok(()),
+        Some(i) => Err(Fault::argument(
+            "value",
+            path,
+            format!("no missing values, which {dtype} does not hold"),
+            format!("{of} as element {}", i + 1),
+        )),
+    };
+    match values {
+        Data::Logical(x) => missing(x.iter().position(|&x| x == NA_INTEGER), "NA")?,
+        Data::Integer(x) => missing(x.iter().position(|&x| x == NA_INTEGER), "NA")?,
+        Data::Integer64(x) => missing(x.iter().position(|&x| x == i64::MIN), "NA")?,
+        // As f64 and c128 the value stays what it is.
+        Data::Double(x) if !matches!(dtype, DType::F64 | DType::C128) => {
+            missing(x.iter().position(|&x| R_IsNA(x) != 0), "NA")?
+        }
+        _ => {}
+    }
+    let exact = |view: Result<HostView<'_>, dispatch_runtime::Error>| -> Result<()> {
+        dispatch_runtime::host::Converted::new(view?, dtype, &|| path.to_owned())?;
+        Ok(())
+    };
+    let shape = [values.len() as i64];
+    match values {
+        Data::Logical(_) | Data::Complex(_) if dtype != DType::C64 => Ok(()),
+        Data::Logical(_) => Ok(()),
+        Data::Integer(x) => exact(HostView::new(x, &shape)),
+        Data::Double(x) => exact(HostView::new(x, &shape)),
+        Data::Integer64(x) => exact(HostView::new(x, &shape)),
+        Data::Complex(x) => {
+            // SAFETY: two doubles are a complex number of Rust.
+            let x = unsafe {
+                std::slice::from_raw_parts(x.as_ptr().cast::<num_complex::Complex<f64>>(), x.len())
+            };
+            exact(HostView::new(x, &shape))
+        }
+    }
+}
