@@ -5,7 +5,7 @@ use std::fmt;
 use crate::array::Array;
 use crate::aval::{shape_text, short};
 use crate::client::{Client, Device, other_client};
-use crate::engine::{self, RawBuffer};
+use crate::engine::{self, RawBuffer, RunOptions};
 use crate::{Aval, Error, Inspection, Result, inspection};
 
 /// A compiled program on one device, from [`Client::compile`]. Families hold theirs in a cache.
@@ -84,18 +84,37 @@ impl Executable {
     /// or on another device, one that was donated, or that is passed twice while the program consumes it, and one of
     /// another dtype or shape. An error of the program itself comes after that, and leaves donated arguments consumed.
     pub fn execute(&self, args: &[&Array]) -> Result<Vec<Array>> {
+        self.execute_with(args, RunOptions::default())
+    }
+
+    /// [`Executable::execute`] with options. An argument that is kept is not consumed.
+    ///
+    /// An error as well if an index of those to be kept is none of an argument, or if the engine knows no options.
+    pub fn execute_with(&self, args: &[&Array], options: RunOptions<'_>) -> Result<Vec<Array>> {
         self.check_count(args.len())?;
         for (i, (&arg, input)) in args.iter().zip(self.inputs()).enumerate() {
             self.check_argument(i, arg, input)?;
         }
-        self.check_donated_once(args)?;
-        self.consume_donated(args)?;
+        if let Some(index) = options.keep.iter().find(|&&i| !(0..args.len() as i64).contains(&i)) {
+            return Err(Error::Option {
+                option: "keep",
+                expected: format!("indices below {}, counted from 0", args.len()),
+                got: index.to_string(),
+            });
+        }
+        self.check_donated_once(args, options.keep)?;
+        self.consume_donated(args, options.keep)?;
 
         let buffers: Vec<RawBuffer> = args.iter().map(|a| a.buffer()).collect();
         let mut outs = vec![None; self.outputs().len()];
         // SAFETY: `args` keeps the buffers alive; they are of this client, on this device, and of the dtypes and
         // shapes that the executable takes, as checked above. `outs` has the right length.
-        unsafe { self.compiled.execute(&buffers, &mut outs)? };
+        unsafe {
+            match options {
+                RunOptions { keep: [], launch_id: 0 } => self.compiled.execute(&buffers, &mut outs)?,
+                _ => self.compiled.execute_with(&buffers, &mut outs, options)?,
+            }
+        };
 
         let results = outs.into_iter().zip(self.outputs()).map(|(buffer, aval)| {
             let buffer = buffer.expect("an engine that reports success fills every output");
@@ -154,14 +173,15 @@ impl Executable {
         Ok(())
     }
 
-    /// The indices of the arguments that the program consumes.
-    fn donated(&self) -> impl Iterator<Item = usize> + '_ {
-        self.compiled.aliased().iter().enumerate().filter_map(|(i, &aliased)| aliased.then_some(i))
+    /// The indices of the arguments that the program consumes, but for those to be kept.
+    fn donated<'a>(&'a self, keep: &'a [i64]) -> impl Iterator<Item = usize> + 'a {
+        let aliased = self.compiled.aliased().iter().enumerate();
+        aliased.filter_map(move |(i, &aliased)| (aliased && !keep.contains(&(i as i64))).then_some(i))
     }
 
     /// A consumed array must not stand elsewhere among the arguments: the program would overwrite what it reads.
-    fn check_donated_once(&self, args: &[&Array]) -> Result<()> {
-        for i in self.donated() {
+    fn check_donated_once(&self, args: &[&Array], keep: &[i64]) -> Result<()> {
+        for i in self.donated(keep) {
             if let Some(j) = (0..args.len()).find(|&j| j != i && args[j].same(args[i])) {
                 return Err(Error::Donated {
                     argument: (i.max(j) + 1).to_string(),
@@ -177,12 +197,12 @@ impl Executable {
     }
 
     /// Marks the arguments that the program consumes; all or none, so that a lost race loses nothing else.
-    fn consume_donated(&self, args: &[&Array]) -> Result<()> {
-        for i in self.donated() {
+    fn consume_donated(&self, args: &[&Array], keep: &[i64]) -> Result<()> {
+        for i in self.donated(keep) {
             if args[i].donate() {
                 continue;
             }
-            self.donated().take_while(|&j| j < i).for_each(|j| args[j].take_back());
+            self.donated(keep).take_while(|&j| j < i).for_each(|j| args[j].take_back());
             return Err(Error::Donated {
                 argument: (i + 1).to_string(),
                 reason: "the array is being donated to another call at this moment".into(),

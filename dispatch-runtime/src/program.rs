@@ -18,6 +18,8 @@ pub enum Source {
     StableHlo(String),
     /// StableHLO as MLIR bytecode, a portable artifact.
     Bytecode(Vec<u8>),
+    /// HLO as a serialized `xla.HloModuleProto`, for PJRT.
+    Hlo(Vec<u8>),
     /// A Rust closure over host arrays, for the host engine.
     Host {
         /// Dtype and shape of each argument.
@@ -34,6 +36,7 @@ impl std::fmt::Debug for Source {
         match self {
             Source::StableHlo(text) => f.write_str(text),
             Source::Bytecode(bytes) => write!(f, "<{} bytes of StableHLO>", bytes.len()),
+            Source::Hlo(bytes) => write!(f, "<{} bytes of HLO>", bytes.len()),
             Source::Host { inputs, outputs, .. } => write!(f, "<host function {inputs:?} -> {outputs:?}>"),
         }
     }
@@ -48,6 +51,7 @@ impl std::fmt::Display for Source {
                 Some(producer) => write!(f, "{} bytes of StableHLO bytecode ({producer})", bytes.len()),
                 None => write!(f, "{} bytes that are no MLIR bytecode", bytes.len()),
             },
+            Source::Hlo(bytes) => write!(f, "{} bytes of HLO", bytes.len()),
             Source::Host { inputs, outputs, .. } => {
                 write!(f, "a function on the host: {} -> {}", list(inputs), list(outputs))
             }

@@ -89,6 +89,10 @@
   .Call(savvy_rs_client_platform__impl, `client`)
 }
 
+`rs_compile` <- function(`program`, `options`, `device`) {
+  .Call(savvy_rs_compile__impl, `program`, `options`, `device`)
+}
+
 # A device from a device, its name, or `NULL` for the default one.
 `rs_device` <- function(`device`) {
   .Call(savvy_rs_device__impl, `device`)
@@ -114,6 +118,25 @@
 # The name of an element type with a class, from any spelling of it.
 `rs_dtype` <- function(`x`, `class`) {
   .Call(savvy_rs_dtype__impl, `x`, `class`)
+}
+
+# `(f32[4], f32[4]) -> (f32[4]) on cpu:0`
+`rs_executable_about` <- function(`x`) {
+  .Call(savvy_rs_executable_about__impl, `x`)
+}
+
+`rs_executable_device` <- function(`x`) {
+  .Call(savvy_rs_executable_device__impl, `x`)
+}
+
+# The optimised program as HLO text.
+`rs_executable_hlo` <- function(`x`) {
+  .Call(savvy_rs_executable_hlo__impl, `x`)
+}
+
+# Runs a program; a list of buffers, or the one buffer if it gives one and that is asked for.
+`rs_execute` <- function(`executable`, `inputs`, `keep`, `launch_id`, `simplify`) {
+  .Call(savvy_rs_execute__impl, `executable`, `inputs`, `keep`, `launch_id`, `simplify`)
 }
 
 # The numbers of an `integer64` vector as text.
@@ -150,6 +173,15 @@
 
 `rs_plugin_found` <- function(`platform`) {
   .Call(savvy_rs_plugin_found__impl, `platform`)
+}
+
+`rs_program` <- function(`src`, `path`, `format`) {
+  .Call(savvy_rs_program__impl, `src`, `path`, `format`)
+}
+
+# The program as text, as far as it is one.
+`rs_program_text` <- function(`x`) {
+  .Call(savvy_rs_program_text__impl, `x`)
 }
 
 `rs_promise` <- function(`x`) {

@@ -33,22 +33,17 @@
 #' as_array(x)
 #' pjrt_scalar(2)
 pjrt_buffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
-  UseMethod("pjrt_buffer")
+  # Looking for a method takes longer than the upload of a number.
+  if (is.object(data) || is.raw(data)) {
+    return(UseMethod("pjrt_buffer"))
+  }
+  .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
 }
 
 #' @export
 pjrt_buffer.default <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
   .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
 }
-
-#' @export
-pjrt_buffer.logical <- pjrt_buffer.default
-
-#' @export
-pjrt_buffer.integer <- pjrt_buffer.default
-
-#' @export
-pjrt_buffer.numeric <- pjrt_buffer.default
 
 #' @export
 pjrt_buffer.integer64 <- pjrt_buffer.default
@@ -70,7 +65,10 @@ pjrt_buffer.PJRTBuffer <- function(data, dtype = NULL, device = NULL, shape = NU
 #' @rdname pjrt_buffer
 #' @export
 pjrt_scalar <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
-  UseMethod("pjrt_scalar")
+  if (is.object(data) || is.raw(data) || length(data) != 1L) {
+    return(UseMethod("pjrt_scalar"))
+  }
+  .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
 }
 
 #' @export
@@ -80,15 +78,6 @@ pjrt_scalar.default <- function(data, dtype = NULL, device = NULL, check = FALSE
   }
   .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
 }
-
-#' @export
-pjrt_scalar.logical <- pjrt_scalar.default
-
-#' @export
-pjrt_scalar.integer <- pjrt_scalar.default
-
-#' @export
-pjrt_scalar.numeric <- pjrt_scalar.default
 
 #' @export
 pjrt_scalar.integer64 <- pjrt_scalar.default

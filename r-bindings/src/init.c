@@ -140,6 +140,11 @@ SEXP savvy_rs_client_platform__impl(SEXP c_arg__client) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_compile__impl(SEXP c_arg__program, SEXP c_arg__options, SEXP c_arg__device) {
+    SEXP res = savvy_rs_compile__ffi(c_arg__program, c_arg__options, c_arg__device);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_device__impl(SEXP c_arg__device) {
     SEXP res = savvy_rs_device__ffi(c_arg__device);
     return handle_result(res);
@@ -167,6 +172,26 @@ SEXP savvy_rs_device_platform__impl(SEXP c_arg__device) {
 
 SEXP savvy_rs_dtype__impl(SEXP c_arg__x, SEXP c_arg__class) {
     SEXP res = savvy_rs_dtype__ffi(c_arg__x, c_arg__class);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_executable_about__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_executable_about__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_executable_device__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_executable_device__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_executable_hlo__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_executable_hlo__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_execute__impl(SEXP c_arg__executable, SEXP c_arg__inputs, SEXP c_arg__keep, SEXP c_arg__launch_id, SEXP c_arg__simplify) {
+    SEXP res = savvy_rs_execute__ffi(c_arg__executable, c_arg__inputs, c_arg__keep, c_arg__launch_id, c_arg__simplify);
     return handle_result(res);
 }
 
@@ -207,6 +232,16 @@ SEXP savvy_rs_plugin_client_create__impl(SEXP c_arg__plugin, SEXP c_arg__platfor
 
 SEXP savvy_rs_plugin_found__impl(SEXP c_arg__platform) {
     SEXP res = savvy_rs_plugin_found__ffi(c_arg__platform);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_program__impl(SEXP c_arg__src, SEXP c_arg__path, SEXP c_arg__format) {
+    SEXP res = savvy_rs_program__ffi(c_arg__src, c_arg__path, c_arg__format);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_program_text__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_program_text__ffi(c_arg__x);
     return handle_result(res);
 }
 
@@ -257,12 +292,17 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_client_devices__impl", (DL_FUNC) &savvy_rs_client_devices__impl, 1},
     {"savvy_rs_client_exists__impl", (DL_FUNC) &savvy_rs_client_exists__impl, 1},
     {"savvy_rs_client_platform__impl", (DL_FUNC) &savvy_rs_client_platform__impl, 1},
+    {"savvy_rs_compile__impl", (DL_FUNC) &savvy_rs_compile__impl, 3},
     {"savvy_rs_device__impl", (DL_FUNC) &savvy_rs_device__impl, 1},
     {"savvy_rs_device_client__impl", (DL_FUNC) &savvy_rs_device_client__impl, 1},
     {"savvy_rs_device_equal__impl", (DL_FUNC) &savvy_rs_device_equal__impl, 2},
     {"savvy_rs_device_name__impl", (DL_FUNC) &savvy_rs_device_name__impl, 1},
     {"savvy_rs_device_platform__impl", (DL_FUNC) &savvy_rs_device_platform__impl, 1},
     {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 2},
+    {"savvy_rs_executable_about__impl", (DL_FUNC) &savvy_rs_executable_about__impl, 1},
+    {"savvy_rs_executable_device__impl", (DL_FUNC) &savvy_rs_executable_device__impl, 1},
+    {"savvy_rs_executable_hlo__impl", (DL_FUNC) &savvy_rs_executable_hlo__impl, 1},
+    {"savvy_rs_execute__impl", (DL_FUNC) &savvy_rs_execute__impl, 5},
     {"savvy_rs_integer64_text__impl", (DL_FUNC) &savvy_rs_integer64_text__impl, 1},
     {"savvy_rs_live_bytes__impl", (DL_FUNC) &savvy_rs_live_bytes__impl, 0},
     {"savvy_rs_panic__impl", (DL_FUNC) &savvy_rs_panic__impl, 1},
@@ -271,6 +311,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_plugin_attributes__impl", (DL_FUNC) &savvy_rs_plugin_attributes__impl, 1},
     {"savvy_rs_plugin_client_create__impl", (DL_FUNC) &savvy_rs_plugin_client_create__impl, 3},
     {"savvy_rs_plugin_found__impl", (DL_FUNC) &savvy_rs_plugin_found__impl, 1},
+    {"savvy_rs_program__impl", (DL_FUNC) &savvy_rs_program__impl, 3},
+    {"savvy_rs_program_text__impl", (DL_FUNC) &savvy_rs_program_text__impl, 1},
     {"savvy_rs_promise__impl", (DL_FUNC) &savvy_rs_promise__impl, 1},
     {"savvy_rs_promise_about__impl", (DL_FUNC) &savvy_rs_promise_about__impl, 1},
     {"savvy_rs_promise_await__impl", (DL_FUNC) &savvy_rs_promise_await__impl, 1},

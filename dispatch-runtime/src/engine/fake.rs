@@ -96,6 +96,11 @@ unsafe impl Engine for FakeEngine {
         let (signature, run) = match source {
             Source::StableHlo(text) => (signature::read(text)?, None),
             Source::Bytecode(bytes) => (signature::read(&String::from_utf8_lossy(bytes))?, None),
+            Source::Hlo(_) => {
+                return Err(crate::Error::InvalidProgram {
+                    reason: "it is HLO, which only PJRT reads".into(),
+                });
+            }
             Source::Host { inputs, outputs, run } => {
                 let donors = self.state.host_donors(inputs.len());
                 (Signature { inputs: inputs.clone(), outputs: outputs.clone(), donors }, Some(run.clone()))

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::host::{HostArray, HostView};
 use crate::program::Source;
-use crate::{Aval, DType, Inspection, Result};
+use crate::{Aval, DType, Error, Inspection, Result};
 
 #[cfg(any(feature = "fake", test))]
 pub mod fake;
@@ -151,6 +151,16 @@ pub unsafe trait Engine: Send + Sync + 'static {
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
+/// How one run differs from another.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions<'a> {
+    /// The indices of arguments that stay the caller's although the program may take over their memory: a result gets
+    /// a copy instead.
+    pub keep: &'a [i64],
+    /// A number by which launches of one program on several devices find each other.
+    pub launch_id: i32,
+}
+
 /// A compiled program on one device.
 ///
 /// # Safety
@@ -184,6 +194,24 @@ pub unsafe trait Executable: Send + Sync {
     /// [`Executable::inputs`]; `outs` has the length of [`Executable::outputs`]. A donated argument stays the
     /// caller's to destroy, and is used for nothing else.
     unsafe fn execute(&self, args: &[RawBuffer], outs: &mut [Option<RawBuffer>]) -> Result<()>;
+
+    /// [`Executable::execute`] with options.
+    ///
+    /// # Safety
+    ///
+    /// As for `execute`; an argument that is kept is not donated.
+    unsafe fn execute_with(
+        &self,
+        args: &[RawBuffer],
+        outs: &mut [Option<RawBuffer>],
+        options: RunOptions<'_>,
+    ) -> Result<()> {
+        if options.keep.is_empty() {
+            // SAFETY: by the caller's promise.
+            return unsafe { self.execute(args, outs) };
+        }
+        Err(Error::Unimplemented { what: "keeping a donated argument".into(), by: "this engine".into() })
+    }
 
     /// The executable as itself, for the parts of the toolkit that know its engine.
     fn as_any(&self) -> &dyn std::any::Any;

@@ -173,11 +173,8 @@ impl Family {
         }
         match source {
             Source::StableHlo(text) => engine::pjrt::mark_donors(&text, donated).map(Source::StableHlo),
-            Source::Bytecode(_) => Err(Error::InvalidProgram {
-                reason: format!(
-                    "family `{}` donates arguments, which needs StableHLO as text, not bytecode",
-                    self.name
-                ),
+            Source::Bytecode(_) | Source::Hlo(_) => Err(Error::InvalidProgram {
+                reason: format!("family `{}` donates arguments, which needs StableHLO as text", self.name),
             }),
             host @ Source::Host { .. } => Ok(host),
         }

@@ -178,6 +178,16 @@ impl<'a> Arg<'a> {
         }
     }
 
+    /// The elements of a list, which R keeps alive with it.
+    pub fn elements(self) -> Result<Vec<SEXP>> {
+        let x = self.get();
+        if TYPEOF(x) != VECSXP {
+            return Err(self.expected("a list"));
+        }
+        // SAFETY: the list has the elements.
+        Ok((0..Rf_xlength(x)).map(|i| unsafe { VECTOR_ELT(x, i) }).collect())
+    }
+
     /// The elements of a list in which each has a name.
     pub fn named_elements(self) -> Result<Vec<(String, Element<'a>)>> {
         let x = self.get();

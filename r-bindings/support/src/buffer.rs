@@ -67,6 +67,16 @@ pub fn get_sexp(x: SEXP, path: &str) -> Result<Array> {
     Ok(unsafe { Array::from_handle_ref(&NonNull::new_unchecked(address)).clone() })
 }
 
+/// [`get`] of an element of an argument that is a list; counted from 0, told from 1.
+#[inline]
+pub fn get_element(x: SEXP, list: &str, i: usize) -> Result<Array> {
+    if let Some(address) = BUFFER.address_of(x) {
+        // SAFETY: as in `get_sexp`.
+        return Ok(unsafe { Array::from_handle_ref(&NonNull::new_unchecked(address)).clone() });
+    }
+    get_sexp(x, &format!("{list}[[{}]]", i + 1))
+}
+
 /// Frees a buffer now. Whoever uses it afterwards is told so; releasing it again does nothing.
 pub fn release(x: Arg<'_>) -> Result<()> {
     if BUFFER.is_released(x.get()) {

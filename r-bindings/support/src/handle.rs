@@ -80,17 +80,21 @@ impl Kind {
         TYPEOF(x) == EXTPTRSXP && unsafe { R_ExternalPtrTag(x) } == self.symbol() && !self.symbol().is_null()
     }
 
+    /// The address of a handle of this kind, which has its class; none if it is something else, or dead.
+    #[inline]
+    pub fn address_of(&self, x: SEXP) -> Option<*mut c_void> {
+        if !self.is(x) || !self.has_class(x) {
+            return None;
+        }
+        // SAFETY: `x` is an external pointer.
+        let address = unsafe { R_ExternalPtrAddr(x) };
+        (!address.is_null()).then_some(address)
+    }
+
     /// The address of a handle of this kind, which has its class.
     #[inline]
     pub fn address(&self, x: SEXP, argument: &str) -> Result<*mut c_void> {
-        if self.is(x) && self.has_class(x) {
-            // SAFETY: `x` is an external pointer.
-            let address = unsafe { R_ExternalPtrAddr(x) };
-            if !address.is_null() {
-                return Ok(address);
-            }
-        }
-        Err(self.refused(x, argument))
+        self.address_of(x).ok_or_else(|| self.refused(x, argument))
     }
 
     /// Whether the object has this class, alone or among others.

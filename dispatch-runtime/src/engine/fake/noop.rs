@@ -59,6 +59,11 @@ unsafe impl Engine for NoopEngine {
         let Signature { inputs, outputs, .. } = match source {
             Source::StableHlo(text) => signature::read(text)?,
             Source::Bytecode(bytes) => signature::read(&String::from_utf8_lossy(bytes))?,
+            Source::Hlo(_) => {
+                return Err(crate::Error::InvalidProgram {
+                    reason: "it is HLO, which only PJRT reads".into(),
+                });
+            }
             Source::Host { inputs, outputs, .. } => {
                 Signature { inputs: inputs.clone(), outputs: outputs.clone(), donors: Vec::new() }
             }

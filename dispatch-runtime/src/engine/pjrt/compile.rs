@@ -1,5 +1,6 @@
 //! Compiling.
 
+use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -63,14 +64,15 @@ pub(super) fn compile(
     device: usize,
     options: Option<&CompileOptions>,
 ) -> Result<PjrtExecutable> {
-    let code: &[u8] = match source {
+    let (code, format): (&[u8], &CStr) = match source {
         Source::StableHlo(text) => match mlir::impossible_type(text) {
-            None => text.as_bytes(),
+            None => (text.as_bytes(), c"mlir"),
             Some(ty) => {
                 return Err(Error::InvalidProgram { reason: format!("no array has the type tensor<{ty}>") });
             }
         },
-        Source::Bytecode(bytes) => bytes,
+        Source::Bytecode(bytes) => (bytes, c"mlir"),
+        Source::Hlo(bytes) => (bytes, c"hlo"),
         Source::Host { .. } => {
             return Err(Error::InvalidProgram {
                 reason: format!(
@@ -81,13 +83,13 @@ pub(super) fn compile(
         }
     };
     let loaded = match options {
-        None => load(shared, code, &shared.compile_options[device])?,
+        None => load(shared, (code, format), &shared.compile_options[device])?,
         // Serialized messages behind each other are one message in which later fields win, so the defaults go first and
         // the device goes last. It may be there once: its lists would grow.
         Some(options) => {
             let defaults = proto::default_options(&shared.platform);
             let device = proto::compile_options(shared.devices[device].id);
-            load(shared, code, &[&*defaults, &*options.encoded, &*device].concat())?
+            load(shared, (code, format), &[&*defaults, &*options.encoded, &*device].concat())?
         }
     };
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
@@ -95,13 +97,13 @@ pub(super) fn compile(
     Ok(PjrtExecutable::new(shared, loaded, device, about))
 }
 
-fn load(shared: &'static Shared, code: &[u8], options: &[u8]) -> Result<Arc<Loaded>> {
+fn load(shared: &'static Shared, (code, format): (&[u8], &CStr), options: &[u8]) -> Result<Arc<Loaded>> {
     let plugin = shared.plugin;
     let mut program: Roomy<PJRT_Program> = Roomy::new(plugin);
     program.args.code = code.as_ptr().cast_mut().cast();
     program.args.code_size = code.len();
-    program.args.format = c"mlir".as_ptr();
-    program.args.format_size = 4;
+    program.args.format = format.as_ptr();
+    program.args.format_size = format.count_bytes();
     // SAFETY: code, format and options live during the call, which does not write to them.
     let made = unsafe {
         call!(

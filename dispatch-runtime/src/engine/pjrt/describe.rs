@@ -68,6 +68,7 @@ pub(super) fn describe(executable: &Owned, source: &Source, with_options: bool) 
     let likely = match source {
         Source::StableHlo(text) => text.len(),
         Source::Bytecode(bytes) => 4 * bytes.len(),
+        Source::Hlo(bytes) => bytes.len(),
         Source::Host { .. } => 0,
     };
     let Some(module) = optimized(executable, likely)? else {
@@ -122,7 +123,9 @@ fn from_text(executable: &Owned, source: &Source, outputs: Vec<Aval>) -> Result<
         what: format!("PJRT_Executable_OptimizedProgram, which tells the arguments of a program ({reason})"),
         by: executable.plugin.description(),
     };
-    let Source::StableHlo(text) = source else { return Err(unknown("its bytecode does not".into())) };
+    let Source::StableHlo(text) = source else {
+        return Err(unknown("a program that is no text does not".into()));
+    };
     if !is_unambiguous(text) {
         return Err(unknown("its text has more than one candidate for `@main`, or quoted names".into()));
     }

@@ -10,7 +10,7 @@ use super::abi::*;
 use super::call::{Roomy, call};
 use super::engine::{Hot, Shared};
 use super::{describe, inspect, layout, read};
-use crate::engine::{Executable, RawBuffer};
+use crate::engine::{Executable, RawBuffer, RunOptions};
 use crate::{Aval, Inspection, MemoryStats, Result};
 
 /// A program compiled by a plugin for one device. All that a run reads stands in its first 64 bytes.
@@ -228,6 +228,42 @@ unsafe impl Executable for PjrtExecutable {
 
     #[inline]
     unsafe fn execute(&self, args: &[RawBuffer], outs: &mut [Option<RawBuffer>]) -> Result<()> {
+        // SAFETY: by the caller's promise; the options are shared by all runs.
+        unsafe { self.run(args, outs, self.options) }
+    }
+
+    unsafe fn execute_with(
+        &self,
+        args: &[RawBuffer],
+        outs: &mut [Option<RawBuffer>],
+        options: RunOptions<'_>,
+    ) -> Result<()> {
+        let mut own: Roomy<PJRT_ExecuteOptions> = Roomy::new(self.shared.plugin);
+        own.args.launch_id = options.launch_id;
+        own.args.non_donatable_input_indices = options.keep.as_ptr();
+        own.args.num_non_donatable_input_indices = options.keep.len();
+        // SAFETY: by the caller's promise; the options and what they point to live during the call.
+        unsafe { self.run(args, outs, &raw mut own.args) }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl PjrtExecutable {
+    /// Runs the program with these options.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Executable::execute`]; `options` are execution options of this plugin.
+    #[inline(always)]
+    unsafe fn run(
+        &self,
+        args: &[RawBuffer],
+        outs: &mut [Option<RawBuffer>],
+        options: *mut PJRT_ExecuteOptions,
+    ) -> Result<()> {
         debug_assert_eq!((args.len(), outs.len()), (self.inputs.len(), self.outputs.len()));
         // A `RawBuffer` is a `PJRT_Buffer*`, and an optional one is a nullable pointer.
         let arguments: *const *mut PJRT_Buffer = args.as_ptr().cast();
@@ -236,7 +272,7 @@ unsafe impl Executable for PjrtExecutable {
             struct_size: self.execute.size,
             extension_start: null_mut(),
             executable: self.ptr.as_ptr(),
-            options: self.options,
+            options,
             argument_lists: &raw const arguments,
             num_devices: 1,
             num_args: args.len(),
@@ -253,9 +289,5 @@ unsafe impl Executable for PjrtExecutable {
             unsafe { self.make_row_major(outs)? };
         }
         Ok(())
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

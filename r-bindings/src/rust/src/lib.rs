@@ -16,5 +16,6 @@ mod buffer;
 mod client;
 mod device;
 mod plugin;
+mod program;
 mod promise;
 mod session;

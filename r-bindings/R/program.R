@@ -1,0 +1,123 @@
+#' Programs
+#'
+#' A program is StableHLO, as text or bytecode, or HLO as a serialized `HloModuleProto`. `pjrt_compile()` compiles it
+#' for a device, `pjrt_execute()` runs it on buffers. [dispatcher()] does both, and keeps what was compiled.
+#'
+#' A run may go on after `pjrt_execute()` returns, see [await()].
+#'
+#' @section Donated inputs:
+#' A program may take over the memory of an input for a result, if it says so by the attribute `tf.aliasing_output` or
+#' `jax.buffer_donor` of the argument. The buffer is gone afterwards: using it is an error, and so is passing it twice.
+#' Inputs that `non_donatable_input_indices` lists are copied instead.
+#'
+#' @param src The program: a string, several of which are lines, or a raw vector.
+#' @param path A file with the program.
+#' @param format The format, `"mlir"` for StableHLO.
+#' @param program A program; `inspect_hlo()` also takes what `pjrt_compile()` gives.
+#' @param compile_options What `new_compile_options()` gives.
+#' @param proto A raw vector, a serialized `xla.CompileOptionsProto`. Options that ask for several devices are refused.
+#' @param device The [device][pjrt_device] to compile for, or the name of one; `NULL` is the default.
+#' @param executable What `pjrt_compile()` gives.
+#' @param ... The inputs, buffers in the order of the program's arguments.
+#' @param execution_options What `pjrt_execution_options()` gives.
+#' @param simplify Whether a program with one result gives that buffer, instead of a list.
+#' @param check Not used: inputs are always checked against the program.
+#' @param non_donatable_input_indices Indices of inputs that are not to be donated, counted from 0.
+#' @param launch_id A number that tells launches apart.
+#' @return `pjrt_program()` a `PJRTProgram`; `pjrt_compile()` a `PJRTLoadedExecutable`; `pjrt_execute()` a buffer or a
+#'   list of buffers; `inspect_hlo()` the program that the compiler made, as HLO text.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' program <- pjrt_program("
+#'   func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
+#'     %sum = stablehlo.add %a, %b : tensor<3xf32>
+#'     return %sum : tensor<3xf32>
+#'   }
+#' ")
+#' add <- pjrt_compile(program)
+#' pjrt_execute(add, pjrt_buffer(c(1, 2, 3)), pjrt_buffer(c(10, 20, 30)))
+#' cat(inspect_hlo(program))
+pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
+  format <- match.arg(format)
+  rs_program(src, path, format)
+}
+
+#' @rdname pjrt_program
+#' @export
+pjrt_compile <- function(program, compile_options = new_compile_options(), device = NULL) {
+  if (!inherits(compile_options, "PJRTCompileOptions")) {
+    raise_("type", "argument `compile_options`: expected what new_compile_options() gives", "compile_options")
+  }
+  rs_compile(program, compile_options$proto, device)
+}
+
+#' @rdname pjrt_program
+#' @export
+new_compile_options <- function(proto = raw()) {
+  if (!is.raw(proto)) {
+    raise_("type", "argument `proto`: expected a raw vector", "proto")
+  }
+  structure(list(proto = proto), class = "PJRTCompileOptions")
+}
+
+#' @rdname pjrt_program
+#' @export
+pjrt_execute <- function(executable, ..., execution_options = NULL, simplify = TRUE, check = TRUE) {
+  if (is.null(execution_options)) {
+    return(.Call(savvy_rs_execute__impl, executable, list(...), NULL, NULL, simplify))
+  }
+  if (!inherits(execution_options, "PJRTExecutionOptions")) {
+    raise_("type", "argument `execution_options`: expected what pjrt_execution_options() gives", "execution_options")
+  }
+  rs_execute(
+    executable, list(...), execution_options$non_donatable_input_indices, execution_options$launch_id, simplify
+  )
+}
+
+#' @rdname pjrt_program
+#' @export
+pjrt_execution_options <- function(non_donatable_input_indices = integer(), launch_id = 0L) {
+  structure(
+    list(non_donatable_input_indices = non_donatable_input_indices, launch_id = launch_id),
+    class = "PJRTExecutionOptions"
+  )
+}
+
+#' @rdname pjrt_program
+#' @export
+inspect_hlo <- function(program, device = NULL) {
+  if (!inherits(program, "PJRTLoadedExecutable")) {
+    program <- rs_compile(program, raw(), device)
+  }
+  rs_executable_hlo(program)
+}
+
+#' @export
+device.PJRTLoadedExecutable <- function(x, ...) rs_executable_device(x)
+
+#' @export
+platform.PJRTLoadedExecutable <- function(x, ...) rs_device_platform(rs_executable_device(x))
+
+#' @export
+as.character.PJRTProgram <- function(x, ...) rs_program_text(x)
+
+#' @export
+format.PJRTProgram <- function(x, ...) {
+  lines <- strsplit(rs_program_text(x), "\n", fixed = TRUE)[[1L]]
+  paste(c("<PJRTProgram>", lines), collapse = "\n")
+}
+
+#' @export
+print.PJRTProgram <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+format.PJRTLoadedExecutable <- function(x, ...) sprintf("<PJRTLoadedExecutable %s>", rs_executable_about(x))
+
+#' @export
+print.PJRTLoadedExecutable <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

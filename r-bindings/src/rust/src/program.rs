@@ -1,0 +1,176 @@
+//! Programs and executables.
+
+use std::path::Path;
+
+use dispatch_r::client::{device_object, read_device};
+use dispatch_r::runtime::engine::pjrt::CompileOptions;
+use dispatch_r::runtime::engine::RunOptions;
+use dispatch_r::runtime::program::Source;
+use dispatch_r::runtime::{Array, Aval, Executable};
+use dispatch_r::{arg, buffer, entry, make, memory, wrap, Arg, Fault, Handle, Kind, Result, Root, SEXP};
+use savvy::savvy;
+
+/// A program as it is given to the compiler.
+pub struct Program(pub Source);
+
+impl Handle for Program {
+    fn kind() -> &'static Kind {
+        static KIND: Kind = Kind::new("PJRTProgram", "pjrtdispatch program 1");
+        &KIND
+    }
+}
+
+/// A program that is compiled for a device.
+pub struct Loaded(pub Executable);
+
+impl Handle for Loaded {
+    fn kind() -> &'static Kind {
+        static KIND: Kind = Kind::new("PJRTLoadedExecutable", "pjrtdispatch executable 1");
+        &KIND
+    }
+}
+
+/// What MLIR's bytecode begins with.
+const BYTECODE: &[u8] = b"ML\xefR";
+
+#[savvy]
+fn rs_program(src: savvy::Sexp, path: savvy::Sexp, format: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let (src, path) = (arg(&src, "src"), arg(&path, "path"));
+        let code = match (src.optional(), path.optional()) {
+            (Some(src), None) if src.kind() == "raw" => src.bytes()?.to_vec(),
+            // A vector of lines is a text, as `readLines()` gives it.
+            (Some(src), None) => src.strings()?.join("\n").into_bytes(),
+            (None, Some(path)) => read(path)?,
+            (None, None) => return Err(Fault::new("type", "one of `src` and `path` has to be given")),
+            (Some(_), Some(_)) => {
+                return Err(Fault::new("type", "only one of `src` and `path` can be given"))
+            }
+        };
+        let source = match arg(&format, "format").string()?.as_str() {
+            "hlo" => Source::Hlo(code),
+            _ if code.starts_with(BYTECODE) => Source::Bytecode(code),
+            _ => Source::StableHlo(String::from_utf8(code).map_err(|_| {
+                Fault::new(
+                    "invalid_program",
+                    "invalid program: it is neither MLIR bytecode nor text in UTF-8",
+                )
+            })?),
+        };
+        wrap(Program(source))
+    })
+}
+
+fn read(path: Arg<'_>) -> Result<Vec<u8>> {
+    let name = path.string()?;
+    std::fs::read(Path::new(&name)).map_err(|error| {
+        Fault::argument("value", path.name(), "a file that can be read", format!("\"{name}\": {error}"))
+    })
+}
+
+/// The program as text, as far as it is one.
+#[savvy]
+fn rs_program_text(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| Ok(make::string(&arg(&x, "x").handle::<Program>()?.0.to_string())?.release()))
+}
+
+#[savvy]
+fn rs_compile(program: savvy::Sexp, options: savvy::Sexp, device: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let program: &Program = arg(&program, "program").handle()?;
+        let device = read_device(arg(&device, "device"))?;
+        let client = device.client();
+        let executable = match arg(&options, "compile_options").bytes()? {
+            [] => client.compile_on(&program.0, device)?,
+            bytes => client.compile_with(&program.0, device, &CompileOptions::from_proto(bytes)?)?,
+        };
+        wrap(Loaded(executable))
+    })
+}
+
+/// Runs a program; a list of buffers, or the one buffer if it gives one and that is asked for.
+#[savvy]
+fn rs_execute(
+    executable: savvy::Sexp,
+    inputs: savvy::Sexp,
+    keep: savvy::Sexp,
+    launch_id: savvy::Sexp,
+    simplify: savvy::Sexp,
+) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let executable: &Loaded = arg(&executable, "executable").handle()?;
+        let simplify = arg(&simplify, "simplify").flag()?;
+        let inputs = arg(&inputs, "...").elements()?;
+        let inputs = inputs
+            .iter()
+            .enumerate()
+            .map(|(i, &input)| buffer::get_element(input, "...", i))
+            .collect::<Result<Vec<Array>>>()?;
+        let args: Vec<&Array> = inputs.iter().collect();
+        let keep = match arg(&keep, "non_donatable_input_indices").optional() {
+            None => Vec::new(),
+            Some(keep) => keep.integers()?,
+        };
+        let launch_id = match arg(&launch_id, "launch_id").optional() {
+            None => 0,
+            Some(id) => id.integer()? as i32,
+        };
+        let options = RunOptions { keep: &keep, launch_id };
+        let results = memory::with_retry(|| executable.0.execute_with(&args, options))?;
+        drop(args);
+        drop(inputs);
+        give(results, simplify)
+    })
+}
+
+fn give(mut results: Vec<Array>, simplify: bool) -> Result<SEXP> {
+    if simplify && results.len() == 1 {
+        return buffer::wrap(results.remove(0));
+    }
+    let buffers =
+        results.into_iter().map(|array| Root::new(buffer::wrap(array)?)).collect::<Result<Vec<Root>>>()?;
+    let values: Vec<SEXP> = buffers.iter().map(Root::get).collect();
+    Ok(make::list(&values)?.release())
+}
+
+#[savvy]
+fn rs_executable_device(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| device_object(arg(&x, "x").handle::<Loaded>()?.0.device()))
+}
+
+/// `f32[2,3]`
+fn short(aval: &Aval) -> String {
+    let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
+    format!("{}[{}]", aval.dtype(), sizes.join(","))
+}
+
+/// `(f32[4], f32[4]) -> (f32[4]) on cpu:0`
+#[savvy]
+fn rs_executable_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let executable = &arg(&x, "x").handle::<Loaded>()?.0;
+        let list = |avals: &[Aval]| {
+            let texts: Vec<String> = avals.iter().map(short).collect();
+            format!("({})", texts.join(", "))
+        };
+        let text = format!(
+            "{} -> {} on {}",
+            list(executable.inputs()),
+            list(executable.outputs()),
+            executable.device()
+        );
+        Ok(make::string(&text)?.release())
+    })
+}
+
+/// The optimised program as HLO text.
+#[savvy]
+fn rs_executable_hlo(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let executable = &arg(&x, "program").handle::<Loaded>()?.0;
+        match executable.inspect()?.optimized_hlo {
+            Some(text) => Ok(make::string(&text)?.release()),
+            None => Err(Fault::new("unimplemented", "the plugin does not show the optimised program")),
+        }
+    })
+}

@@ -1,0 +1,174 @@
+add_text <- "func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
+  %sum = stablehlo.add %a, %b : tensor<3xf32>
+  return %sum : tensor<3xf32>
+}"
+
+# A program that takes over its first argument.
+donating <- "func.func @main(%a: tensor<3xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<3xf32>) -> tensor<3xf32> {
+  %sum = stablehlo.add %a, %b : tensor<3xf32>
+  return %sum : tensor<3xf32>
+}"
+
+three <- "func.func @main() -> (tensor<i32>, tensor<2xi32>, tensor<2x3xi32>) {
+  %a = stablehlo.constant dense<1> : tensor<i32>
+  %b = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %c = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  return %a, %b, %c : tensor<i32>, tensor<2xi32>, tensor<2x3xi32>
+}"
+
+x <- function() pjrt_buffer(c(1, 2, 3))
+y <- function() pjrt_buffer(c(10, 20, 30))
+
+test_that("a program is compiled and run", {
+  add <- pjrt_compile(pjrt_program(add_text))
+  expect_s3_class(add, "PJRTLoadedExecutable", exact = TRUE)
+  expect_identical(c(as_array(pjrt_execute(add, x(), y()))), c(11, 22, 33))
+  expect_identical(lapply(pjrt_execute(add, x(), y(), simplify = FALSE), as_array), list(array(c(11, 22, 33), 3)))
+  expect_identical(device(add), pjrt_device("cpu"))
+  expect_identical(platform(add), "cpu")
+  expect_identical(format(add), "<PJRTLoadedExecutable (f32[3], f32[3]) -> (f32[3]) on cpu:0>")
+})
+
+test_that("no argument, and three results", {
+  results <- pjrt_execute(pjrt_compile(pjrt_program(three)))
+  expect_identical(lapply(results, as_array), list(1L, array(1:2, 2), matrix(1:6, 2, byrow = TRUE)))
+})
+
+test_that("a program comes from text, lines, bytes or a file", {
+  lines <- strsplit(add_text, "\n")[[1]]
+  file <- tempfile()
+  on.exit(unlink(file))
+  writeLines(lines, file)
+  for (program in list(
+    pjrt_program(lines), pjrt_program(charToRaw(add_text)), pjrt_program(path = file), pjrt_program(add_text)
+  )) {
+    expect_s3_class(program, "PJRTProgram", exact = TRUE)
+    expect_identical(c(as_array(pjrt_execute(pjrt_compile(program), x(), y()))), c(11, 22, 33))
+  }
+  expect_identical(as.character(pjrt_program(add_text)), add_text)
+  expect_output(print(pjrt_program(add_text)), "<PJRTProgram>\nfunc.func @main", fixed = TRUE)
+  expect_fault(pjrt_program(), "type", "one of `src` and `path` has to be given")
+  expect_fault(pjrt_program(add_text, file), "type", "only one of `src` and `path`")
+  expect_fault(pjrt_program(path = "missing.mlir"), "value", "a file that can be read, got \"missing.mlir\"", "path")
+  expect_fault(pjrt_program(1), "type", "expected a character vector, got a double value", "src")
+  expect_error(pjrt_program(add_text, format = "other"), "should be one of")
+})
+
+test_that("a wrong program is the compiler's error", {
+  condition <- expect_fault(pjrt_compile(pjrt_program("func.func @main() { nonsense }")), "pjrt", "custom op 'nonsense'")
+  expect_identical(condition$call, quote(pjrt_compile(pjrt_program("func.func @main() { nonsense }"))))
+  expect_fault(pjrt_compile(add_text), "type", "expected a PJRTProgram, got a string", "program")
+  expect_fault(pjrt_compile(pjrt_program("x", format = "hlo")), "pjrt", "HloModuleProto")
+})
+
+test_that("a program runs on the device that it was compiled for", {
+  add <- pjrt_compile(pjrt_program(add_text), device = "cpu:1")
+  there <- function(b) copy_buffer(b, "cpu:1")
+  out <- pjrt_execute(add, there(x()), there(y()))
+  expect_identical(device(out), pjrt_device("cpu:1"))
+  expect_identical(c(as_array(out)), c(11, 22, 33))
+  expect_fault(pjrt_execute(add, there(x()), y()), "device", "expected an array on cpu:1, got one on cpu:0", "2")
+})
+
+test_that("inputs are checked", {
+  add <- pjrt_compile(pjrt_program(add_text))
+  expect_fault(pjrt_execute(add, x()), "argument_count", "takes 2 arguments, got 1; argument 2 is missing, f32[3]")
+  expect_fault(pjrt_execute(add, x(), y(), y()), "argument_count", "argument 3 is one too many")
+  expect_fault(pjrt_execute(add, x(), pjrt_buffer(1:3)), "dtype", "expected dtype f32, got i32", "2")
+  expect_fault(pjrt_execute(add, x(), pjrt_buffer(1)), "shape", "expected shape [3], got [1]", "2")
+  expect_fault(pjrt_execute(add, x(), 1), "type", "expected a PJRTBuffer, got a double value", "...[[2]]")
+  expect_fault(pjrt_execute(1, x()), "type", "expected a PJRTLoadedExecutable", "executable")
+  expect_fault(pjrt_execute(add, x(), y(), simplify = NA), "type", "expected TRUE or FALSE, got NA", "simplify")
+})
+
+test_that("a donated buffer is gone, the same one twice is an error", {
+  take <- pjrt_compile(pjrt_program(donating))
+  a <- x()
+  expect_identical(c(as_array(pjrt_execute(take, a, y()))), c(11, 22, 33))
+  expect_fault(as_array(a), "donated", "argument `x`: the array was donated to an earlier call and is gone", "x")
+  expect_fault(pjrt_execute(take, a, y()), "donated", "the array was donated", "1")
+  expect_identical(format(a), "<PJRTBuffer f32[3] on cpu:0, donated>")
+  expect_output(print(a), "donated>")
+  b <- x()
+  expect_fault(pjrt_execute(take, b, b), "donated", "the array is also argument 1", "2")
+  expect_identical(c(as_array(b)), c(1, 2, 3))
+})
+
+test_that("an input can be kept", {
+  take <- pjrt_compile(pjrt_program(donating))
+  a <- x()
+  keep <- pjrt_execution_options(non_donatable_input_indices = 0L)
+  expect_identical(c(as_array(pjrt_execute(take, a, y(), execution_options = keep))), c(11, 22, 33))
+  expect_identical(c(as_array(a)), c(1, 2, 3))
+  expect_identical(c(as_array(pjrt_execute(take, a, a, execution_options = keep))), c(2, 4, 6))
+  expect_fault(
+    pjrt_execute(take, a, y(), execution_options = pjrt_execution_options(5L)), "option", "indices below 2"
+  )
+  expect_fault(pjrt_execute(take, a, y(), execution_options = list()), "type", "expected what pjrt_execution_options")
+})
+
+test_that("results in a column-major layout read back right", {
+  text <- 'module @m attributes {mhlo.layout_mode = "default"} {
+    func.func @main(%a: tensor<2x3xf32>) -> (tensor<2x3xf32> {mhlo.layout_mode = "{0,1}"}) {
+      %b = stablehlo.add %a, %a : tensor<2x3xf32>
+      return %b : tensor<2x3xf32>
+    }
+  }'
+  m <- matrix(c(1, 2, 3, 4, 5, 6), 2)
+  expect_identical(as_array(pjrt_execute(pjrt_compile(pjrt_program(text)), pjrt_buffer(m))), 2 * m)
+})
+
+test_that("the optimised program is shown", {
+  program <- pjrt_program(add_text)
+  expect_match(inspect_hlo(program), "ENTRY")
+  expect_identical(inspect_hlo(pjrt_compile(program)), inspect_hlo(program))
+})
+
+test_that("compile options are those of XLA", {
+  expect_s3_class(pjrt_compile(pjrt_program(add_text), new_compile_options(raw())), "PJRTLoadedExecutable")
+  expect_fault(pjrt_compile(pjrt_program(add_text), new_compile_options(as.raw(255))), "option", "CompileOptionsProto")
+  expect_fault(new_compile_options(1), "type", "expected a raw vector")
+})
+
+test_that("waiting can be interrupted", {
+  skip_on_os("windows")
+  code <- '
+    text <- "func.func @main(%a: tensor<1200x1200xf32>) -> tensor<1200x1200xf32> {
+      %n = stablehlo.constant dense<0> : tensor<i32>
+      %r:2 = stablehlo.while(%i = %n, %x = %a) : tensor<i32>, tensor<1200x1200xf32> cond {
+        %m = stablehlo.constant dense<2000> : tensor<i32>
+        %c = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %j = stablehlo.add %i, %one : tensor<i32>
+        %y = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+          : (tensor<1200x1200xf32>, tensor<1200x1200xf32>) -> tensor<1200x1200xf32>
+        stablehlo.return %j, %y : tensor<i32>, tensor<1200x1200xf32>
+      }
+      return %r#1 : tensor<1200x1200xf32>
+    }"
+    long <- pjrt_compile(pjrt_program(text))
+    x <- pjrt_execute(long, pjrt_buffer(0, shape = c(1200, 1200)))
+    cat("ready:", is_ready(x), "\n")
+    system(sprintf("(sleep 0.5; kill -INT %d) &", Sys.getpid()))
+    started <- Sys.time()
+    out <- tryCatch(as_array(x), interrupt = function(e) "interrupted")
+    cat(out, as.numeric(Sys.time() - started, units = "secs") < 3, "\n")
+    flush(stdout())
+    tools::pskill(Sys.getpid(), 9)'
+  out <- run_r(code)$out
+  expect_match(out[[1]], "ready: FALSE")
+  expect_match(out[[2]], "interrupted TRUE")
+})
+
+test_that("a finalizer that uses the package at the end of the session does no harm", {
+  run <- run_r(c(
+    sprintf("text <- %s", deparse1(add_text)),
+    "add <- pjrt_compile(pjrt_program(text)); x <- pjrt_buffer(c(1, 2, 3))",
+    "reg.finalizer(globalenv(), function(e) cat(as_array(pjrt_execute(add, x, x)), '\\n'), onexit = TRUE)",
+    "q()"
+  ))
+  expect_match(run$out, "2 4 6", all = FALSE)
+  expect_identical(run$status, 0L)
+})
