@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use dispatch_runtime::DType;
 
+use crate::data::elements;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -90,11 +91,12 @@ impl<'a> Arg<'a> {
     #[inline]
     pub fn flag(self) -> Result<bool> {
         let x = self.get();
-        if TYPEOF(x) == LGLSXP && Rf_xlength(x) == 1 {
-            // SAFETY: the vector has one element.
-            match unsafe { *LOGICAL_RO(x) } {
-                NA_INTEGER => {}
-                value => return Ok(value != 0),
+        if TYPEOF(x) == LGLSXP {
+            // SAFETY: R keeps the argument; its elements are integers to C.
+            match unsafe { elements::<c_int>(x)? } {
+                [NA_INTEGER] => {}
+                [value] => return Ok(*value != 0),
+                _ => {}
             }
         }
         Err(self.expected("TRUE or FALSE"))
@@ -107,7 +109,7 @@ impl<'a> Arg<'a> {
             return Err(self.expected("a raw vector"));
         }
         // SAFETY: the vector has as many bytes, and R keeps the argument.
-        Ok(unsafe { slice(RAW_RO(x), Rf_xlength(x) as usize) })
+        unsafe { elements(x) }
     }
 
     /// Whole numbers, given as integers or doubles.
@@ -116,10 +118,9 @@ impl<'a> Arg<'a> {
         let wrong = |i: usize, got: String| {
             Fault::argument("value", self.name, "whole numbers", format!("{got} as element {}", i + 1))
         };
-        let length = Rf_xlength(x) as usize;
         if Rf_isObject(x) == 0 && TYPEOF(x) == INTSXP {
             // SAFETY: the vector has as many elements.
-            let values = unsafe { slice(INTEGER_RO(x), length) };
+            let values = unsafe { elements::<c_int>(x)? };
             let whole = |(i, &value): (usize, &c_int)| match value {
                 NA_INTEGER => Err(wrong(i, "NA".into())),
                 value => Ok(value.into()),
@@ -128,7 +129,7 @@ impl<'a> Arg<'a> {
         }
         if Rf_isObject(x) == 0 && TYPEOF(x) == REALSXP {
             // SAFETY: the vector has as many elements.
-            let values = unsafe { slice(REAL_RO(x), length) };
+            let values = unsafe { elements::<f64>(x)? };
             let whole = |(i, &value): (usize, &f64)| {
                 // Beyond 2^53 not every whole number is a double.
                 let fits = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0;
@@ -152,7 +153,7 @@ impl<'a> Arg<'a> {
         let x = self.get();
         match TYPEOF(x) {
             // SAFETY: the vector has one element.
-            REALSXP if Rf_xlength(x) == 1 => Ok(unsafe { *REAL_RO(x) }),
+            REALSXP if Rf_xlength(x) == 1 => Ok(unsafe { elements::<f64>(x)? }[0]),
             INTSXP => self.integer().map(|value| value as f64),
             _ => Err(self.expected("a number")),
         }
@@ -249,11 +250,11 @@ impl<'a> Arg<'a> {
         Err(Fault::argument("unknown_dtype", self.name, format!("one of {}", names.join(", ")), got))
     }
 
-    /// A string in ASCII, without a copy.
+    /// A string in ASCII, without a copy; none if it is something else, or has to be made first.
     #[inline]
     pub fn string_ref(self) -> Option<&'a str> {
         let x = self.get();
-        if TYPEOF(x) != STRSXP || Rf_xlength(x) != 1 {
+        if TYPEOF(x) != STRSXP || Rf_xlength(x) != 1 || ALTREP(x) != 0 {
             return None;
         }
         // SAFETY: the vector has one element, a string that ends in NUL and that R keeps alive with the argument.
@@ -275,21 +276,6 @@ impl<'a> Element<'a> {
         'a: 'b,
     {
         Arg { value: &self.value, name }
-    }
-}
-
-/// The elements of a vector.
-///
-/// # Safety
-///
-/// `data` points to `length` elements that live and do not change for `'a`, unless `length` is 0: R's empty vectors
-/// have no address.
-#[inline]
-pub unsafe fn slice<'a, T>(data: *const T, length: usize) -> &'a [T] {
-    match length {
-        0 => &[],
-        // SAFETY: by the caller's promise.
-        _ => unsafe { std::slice::from_raw_parts(data, length) },
     }
 }
 

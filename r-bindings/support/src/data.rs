@@ -3,8 +3,10 @@
 use std::slice;
 
 use crate::arg::Arg;
+use crate::describe;
 use crate::fault::Result;
 use crate::ffi::*;
+use crate::unwind::protect;
 
 /// The elements of an R vector or array, in column-major order.
 #[derive(Clone, Copy)]
@@ -28,24 +30,20 @@ impl<'a> Data<'a> {
     ///
     /// R keeps `x` alive and unchanged for `'a`.
     #[inline]
-    pub unsafe fn read(x: SEXP) -> Option<Data<'a>> {
-        let length = Rf_xlength(x) as usize;
-        // SAFETY: the functions give the elements of vectors of their types, `length` many, except where there are
-        // none.
+    pub unsafe fn read(x: SEXP) -> Result<Option<Data<'a>>> {
+        // SAFETY: the elements are of the type that R says.
         unsafe {
             if Rf_isObject(x) != 0 {
-                if TYPEOF(x) == REALSXP && Rf_inherits(x, c"integer64".as_ptr()) != 0 {
-                    return Some(Data::Integer64(elements(REAL_RO(x).cast(), length)));
-                }
-                return None;
+                let is_integer64 = TYPEOF(x) == REALSXP && describe::has_class(x, "integer64");
+                return Ok(if is_integer64 { Some(Data::Integer64(elements(x)?)) } else { None });
             }
-            Some(match TYPEOF(x) {
-                LGLSXP => Data::Logical(elements(LOGICAL_RO(x), length)),
-                INTSXP => Data::Integer(elements(INTEGER_RO(x), length)),
-                REALSXP => Data::Double(elements(REAL_RO(x), length)),
-                CPLXSXP => Data::Complex(elements(COMPLEX_RO(x), length)),
-                _ => return None,
-            })
+            Ok(Some(match TYPEOF(x) {
+                LGLSXP => Data::Logical(elements(x)?),
+                INTSXP => Data::Integer(elements(x)?),
+                REALSXP => Data::Double(elements(x)?),
+                CPLXSXP => Data::Complex(elements(x)?),
+                _ => return Ok(None),
+            }))
         }
     }
 
@@ -53,7 +51,7 @@ impl<'a> Data<'a> {
     #[inline]
     pub fn of(x: Arg<'a>) -> Result<Data<'a>> {
         // SAFETY: R keeps arguments alive, and changes none while it waits for the call.
-        unsafe { Data::read(x.get()) }.ok_or_else(|| {
+        unsafe { Data::read(x.get())? }.ok_or_else(|| {
             x.expected("a logical, integer, double, integer64, complex or raw vector or array")
         })
     }
@@ -86,15 +84,22 @@ impl<'a> Data<'a> {
     }
 }
 
+/// The elements of a vector. One in a compact form (as `1:3` is) is expanded first, which R may refuse.
+///
 /// # Safety
 ///
-/// As for [`slice::from_raw_parts`], unless there are no elements.
+/// `x` is a vector whose elements are of type `T`, and R keeps it alive and unchanged for `'a`.
 #[inline]
-unsafe fn elements<'a, T>(data: *const T, length: usize) -> &'a [T] {
-    match length {
-        0 => &[],
-        // SAFETY: by the caller's promise.
-        _ => unsafe { slice::from_raw_parts(data, length) },
+pub unsafe fn elements<'a, T>(x: SEXP) -> Result<&'a [T]> {
+    let length = Rf_xlength(x) as usize;
+    // Empty vectors have no address.
+    if length == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let data = if ALTREP(x) != 0 { protect(|| DATAPTR_RO(x))? } else { DATAPTR_RO(x) };
+        Ok(slice::from_raw_parts(data.cast(), length))
     }
 }
 
@@ -104,14 +109,14 @@ unsafe fn elements<'a, T>(data: *const T, length: usize) -> &'a [T] {
 ///
 /// `x` is a vector of R.
 #[inline]
-pub unsafe fn shape_of(x: SEXP) -> Shape {
+pub unsafe fn shape_of(x: SEXP) -> Result<Shape> {
     // SAFETY: reading dimensions does not allocate; they are an integer vector.
     unsafe {
         let dim = Rf_getAttrib(x, R_DimSymbol);
         if TYPEOF(dim) != INTSXP {
-            return Shape::from_slice(&[Rf_xlength(x) as i64]);
+            return Ok(Shape::from_slice(&[Rf_xlength(x) as i64]));
         }
-        elements(INTEGER_RO(dim), Rf_xlength(dim) as usize).iter().map(|&n| n.into()).collect()
+        Ok(elements::<i32>(dim)?.iter().map(|&n| n.into()).collect())
     }
 }
 

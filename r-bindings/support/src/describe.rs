@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use crate::data::elements;
 use crate::ffi::*;
 use crate::unwind::protect;
 
@@ -37,15 +38,25 @@ pub fn value(x: SEXP) -> String {
 }
 
 fn is_na(x: SEXP) -> bool {
-    // SAFETY: the types are those of the vectors, which have an element.
+    // SAFETY: the types are those of the vectors, which live during the call.
     unsafe {
         match TYPEOF(x) {
-            LGLSXP => *LOGICAL_RO(x) == NA_INTEGER,
-            INTSXP => *INTEGER_RO(x) == NA_INTEGER,
-            REALSXP => R_IsNA(*REAL_RO(x)) != 0,
+            LGLSXP | INTSXP => elements::<i32>(x).is_ok_and(|x| x == [NA_INTEGER]),
+            REALSXP => elements::<f64>(x).is_ok_and(|x| x.first().is_some_and(|&x| R_IsNA(x) != 0)),
             _ => false,
         }
     }
+}
+
+/// Whether an object's class attribute names this class, which is in ASCII.
+#[inline]
+pub fn has_class(x: SEXP, class: &str) -> bool {
+    // SAFETY: reading the class attribute does not allocate.
+    let classes = unsafe { Rf_getAttrib(x, R_ClassSymbol) };
+    (0..if TYPEOF(classes) == STRSXP { Rf_xlength(classes) } else { 0 }).any(|i| {
+        // SAFETY: the vector has the element, which ends in NUL. A class attribute is not in a compact form.
+        unsafe { CStr::from_ptr(R_CHAR(STRING_ELT(classes, i))) }.to_bytes() == class.as_bytes()
+    })
 }
 
 /// The first class of an object that has a class attribute.
@@ -63,8 +74,9 @@ pub fn text(x: SEXP, i: Length) -> Option<String> {
     if TYPEOF(x) != STRSXP || i >= Rf_xlength(x) {
         return None;
     }
-    // SAFETY: the vector has the element.
-    let element = unsafe { STRING_ELT(x, i) };
+    // SAFETY: the vector has the element. One in a compact form makes it now, and keeps it.
+    let element =
+        unsafe { if ALTREP(x) != 0 { protect(|| STRING_ELT(x, i)).ok()? } else { STRING_ELT(x, i) } };
     // SAFETY: reading a variable of R.
     if element == unsafe { R_NaString } {
         return None;

@@ -52,6 +52,7 @@ unsafe extern "C" {
     pub safe fn TYPEOF(x: SEXP) -> c_uint;
     pub safe fn Rf_xlength(x: SEXP) -> Length;
     pub safe fn Rf_isObject(x: SEXP) -> c_int;
+    pub safe fn ALTREP(x: SEXP) -> c_int;
     pub safe fn R_IsNA(x: f64) -> c_int;
 
     pub fn Rf_protect(x: SEXP) -> SEXP;
@@ -98,7 +99,6 @@ unsafe extern "C" {
 
     pub fn Rf_getAttrib(x: SEXP, name: SEXP) -> SEXP;
     pub fn Rf_setAttrib(x: SEXP, name: SEXP, value: SEXP) -> SEXP;
-    pub fn Rf_inherits(x: SEXP, class: *const c_char) -> c_int;
 
     pub fn R_MakeExternalPtr(address: *mut c_void, tag: SEXP, protected: SEXP) -> SEXP;
     pub fn R_ExternalPtrAddr(x: SEXP) -> *mut c_void;

@@ -100,11 +100,9 @@ impl Kind {
     /// Whether the object has this class, alone or among others.
     #[inline]
     fn has_class(&self, x: SEXP) -> bool {
-        // SAFETY: reading an attribute that is no vector of row names does not allocate.
+        // SAFETY: reading the class attribute does not allocate.
         let class = unsafe { Rf_getAttrib(x, R_ClassSymbol) };
-        class == self.classes.get().get()
-            || (0..if TYPEOF(class) == STRSXP { Rf_xlength(class) } else { 0 })
-                .any(|i| describe::text(class, i).as_deref() == Some(self.class))
+        class == self.classes.get().get() || describe::has_class(x, self.class)
     }
 
     #[cold]

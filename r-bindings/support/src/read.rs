@@ -154,7 +154,7 @@ fn fill(array: &Array, out: SEXP, check: bool) -> Result<Option<&'static str>, d
             if check
                 && array.with_bytes(|bytes| {
                     // SAFETY: as above.
-                    let from = unsafe { crate::arg::slice(bytes.as_ptr().cast::<$from>(), array.len()) };
+                    let from = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<$from>(), array.len()) };
                     from.iter().any($lost)
                 })?
             {

@@ -49,7 +49,7 @@ pub fn upload(
 ) -> Result<Array> {
     let values = Data::of(data)?;
     // SAFETY: the argument is a vector.
-    let own = unsafe { shape_of(data.get()) };
+    let own = unsafe { shape_of(data.get())? };
     let shape = match shape {
         None => own,
         Some(shape) => fitting(shape, values.len())?,
