@@ -111,7 +111,8 @@ mod oldest {
         let oldest = sizes! {
             PJRT_Api_Version PJRT_Error_Destroy_Args PJRT_Error_Message_Args PJRT_Error_GetCode_Args
             PJRT_NamedValue PJRT_Plugin_Initialize_Args PJRT_Plugin_Attributes_Args PJRT_Event_Destroy_Args
-            PJRT_Event_IsReady_Args PJRT_Event_Await_Args PJRT_Client_Create_Args PJRT_Client_Destroy_Args
+            PJRT_Event_OnReady_Args PJRT_Event_IsReady_Args PJRT_Event_Await_Args PJRT_Client_Create_Args
+            PJRT_Client_Destroy_Args
             PJRT_Client_PlatformName_Args PJRT_Client_PlatformVersion_Args
             PJRT_Client_AddressableDevices_Args PJRT_Program PJRT_Client_Compile_Args
             PJRT_Client_BufferFromHostBuffer_Args PJRT_Device_GetDescription_Args
