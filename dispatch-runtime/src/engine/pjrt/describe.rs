@@ -123,8 +123,10 @@ fn from_text(executable: &Owned, source: &Source, outputs: Vec<Aval>) -> Result<
         what: format!("PJRT_Executable_OptimizedProgram, which tells the arguments of a program ({reason})"),
         by: executable.plugin.description(),
     };
-    let Source::StableHlo(text) = source else {
-        return Err(unknown("a program that is no text does not".into()));
+    let text = match source {
+        Source::StableHlo(text) => text,
+        Source::Hlo(_) => return Err(unknown("its HLO does not".into())),
+        _ => return Err(unknown("its bytecode does not".into())),
     };
     if !is_unambiguous(text) {
         return Err(unknown("its text has more than one candidate for `@main`, or quoted names".into()));
