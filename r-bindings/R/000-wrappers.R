@@ -203,3 +203,83 @@
 `rs_promise_value` <- function(`x`) {
   .Call(savvy_rs_promise_value__impl, `x`)
 }
+
+`rs_tree_build` <- function(`x`) {
+  .Call(savvy_rs_tree_build__impl, `x`)
+}
+
+`rs_tree_child_kinds` <- function(`tree`) {
+  .Call(savvy_rs_tree_child_kinds__impl, `tree`)
+}
+
+`rs_tree_child_names` <- function(`tree`) {
+  .Call(savvy_rs_tree_child_names__impl, `tree`)
+}
+
+`rs_tree_child_sizes` <- function(`tree`) {
+  .Call(savvy_rs_tree_child_sizes__impl, `tree`)
+}
+
+`rs_tree_concat` <- function(`children`, `names`) {
+  .Call(savvy_rs_tree_concat__impl, `children`, `names`)
+}
+
+`rs_tree_diff` <- function(`a`, `b`) {
+  .Call(savvy_rs_tree_diff__impl, `a`, `b`)
+}
+
+`rs_tree_equal` <- function(`a`, `b`) {
+  .Call(savvy_rs_tree_equal__impl, `a`, `b`)
+}
+
+`rs_tree_filter_by_names` <- function(`tree`, `names`) {
+  .Call(savvy_rs_tree_filter_by_names__impl, `tree`, `names`)
+}
+
+`rs_tree_flatten` <- function(`x`) {
+  .Call(savvy_rs_tree_flatten__impl, `x`)
+}
+
+`rs_tree_hash` <- function(`tree`) {
+  .Call(savvy_rs_tree_hash__impl, `tree`)
+}
+
+# For each leaf whether the child of the root that it is in is chosen: by names, positions, or truth values.
+`rs_tree_leaf_mask` <- function(`tree`, `groups`) {
+  .Call(savvy_rs_tree_leaf_mask__impl, `tree`, `groups`)
+}
+
+# The text of a tree in lines, with a last line `...` where it was cut.
+`rs_tree_lines` <- function(`tree`, `width`, `max`) {
+  .Call(savvy_rs_tree_lines__impl, `tree`, `width`, `max`)
+}
+
+`rs_tree_path` <- function(`tree`, `i`) {
+  .Call(savvy_rs_tree_path__impl, `tree`, `i`)
+}
+
+`rs_tree_repr` <- function(`tree`) {
+  .Call(savvy_rs_tree_repr__impl, `tree`)
+}
+
+`rs_tree_root_kind` <- function(`tree`) {
+  .Call(savvy_rs_tree_root_kind__impl, `tree`)
+}
+
+`rs_tree_size` <- function(`tree`) {
+  .Call(savvy_rs_tree_size__impl, `tree`)
+}
+
+# The tree of a value and its leaves, as a list of both.
+`rs_tree_split` <- function(`x`) {
+  .Call(savvy_rs_tree_split__impl, `x`)
+}
+
+`rs_tree_unflatten` <- function(`tree`, `x`) {
+  .Call(savvy_rs_tree_unflatten__impl, `tree`, `x`)
+}
+
+# Of trees of one structure, a list of the structure and of the leaves of each; `NULL` if there are no trees.
+`rs_tree_zip` <- function(`trees`) {
+  .Call(savvy_rs_tree_zip__impl, `trees`)
+}

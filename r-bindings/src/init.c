@@ -270,6 +270,101 @@ SEXP savvy_rs_promise_value__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_tree_build__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_tree_build__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_child_kinds__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_child_kinds__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_child_names__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_child_names__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_child_sizes__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_child_sizes__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_concat__impl(SEXP c_arg__children, SEXP c_arg__names) {
+    SEXP res = savvy_rs_tree_concat__ffi(c_arg__children, c_arg__names);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_diff__impl(SEXP c_arg__a, SEXP c_arg__b) {
+    SEXP res = savvy_rs_tree_diff__ffi(c_arg__a, c_arg__b);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_equal__impl(SEXP c_arg__a, SEXP c_arg__b) {
+    SEXP res = savvy_rs_tree_equal__ffi(c_arg__a, c_arg__b);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_filter_by_names__impl(SEXP c_arg__tree, SEXP c_arg__names) {
+    SEXP res = savvy_rs_tree_filter_by_names__ffi(c_arg__tree, c_arg__names);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_flatten__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_tree_flatten__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_hash__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_hash__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_leaf_mask__impl(SEXP c_arg__tree, SEXP c_arg__groups) {
+    SEXP res = savvy_rs_tree_leaf_mask__ffi(c_arg__tree, c_arg__groups);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_lines__impl(SEXP c_arg__tree, SEXP c_arg__width, SEXP c_arg__max) {
+    SEXP res = savvy_rs_tree_lines__ffi(c_arg__tree, c_arg__width, c_arg__max);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_path__impl(SEXP c_arg__tree, SEXP c_arg__i) {
+    SEXP res = savvy_rs_tree_path__ffi(c_arg__tree, c_arg__i);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_repr__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_repr__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_root_kind__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_root_kind__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_size__impl(SEXP c_arg__tree) {
+    SEXP res = savvy_rs_tree_size__ffi(c_arg__tree);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_split__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_tree_split__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_unflatten__impl(SEXP c_arg__tree, SEXP c_arg__x) {
+    SEXP res = savvy_rs_tree_unflatten__ffi(c_arg__tree, c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_tree_zip__impl(SEXP c_arg__trees) {
+    SEXP res = savvy_rs_tree_zip__ffi(c_arg__trees);
+    return handle_result(res);
+}
+
 
 static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_attach__impl", (DL_FUNC) &savvy_rs_attach__impl, 1},
@@ -318,6 +413,25 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_promise_await__impl", (DL_FUNC) &savvy_rs_promise_await__impl, 1},
     {"savvy_rs_promise_is_ready__impl", (DL_FUNC) &savvy_rs_promise_is_ready__impl, 1},
     {"savvy_rs_promise_value__impl", (DL_FUNC) &savvy_rs_promise_value__impl, 1},
+    {"savvy_rs_tree_build__impl", (DL_FUNC) &savvy_rs_tree_build__impl, 1},
+    {"savvy_rs_tree_child_kinds__impl", (DL_FUNC) &savvy_rs_tree_child_kinds__impl, 1},
+    {"savvy_rs_tree_child_names__impl", (DL_FUNC) &savvy_rs_tree_child_names__impl, 1},
+    {"savvy_rs_tree_child_sizes__impl", (DL_FUNC) &savvy_rs_tree_child_sizes__impl, 1},
+    {"savvy_rs_tree_concat__impl", (DL_FUNC) &savvy_rs_tree_concat__impl, 2},
+    {"savvy_rs_tree_diff__impl", (DL_FUNC) &savvy_rs_tree_diff__impl, 2},
+    {"savvy_rs_tree_equal__impl", (DL_FUNC) &savvy_rs_tree_equal__impl, 2},
+    {"savvy_rs_tree_filter_by_names__impl", (DL_FUNC) &savvy_rs_tree_filter_by_names__impl, 2},
+    {"savvy_rs_tree_flatten__impl", (DL_FUNC) &savvy_rs_tree_flatten__impl, 1},
+    {"savvy_rs_tree_hash__impl", (DL_FUNC) &savvy_rs_tree_hash__impl, 1},
+    {"savvy_rs_tree_leaf_mask__impl", (DL_FUNC) &savvy_rs_tree_leaf_mask__impl, 2},
+    {"savvy_rs_tree_lines__impl", (DL_FUNC) &savvy_rs_tree_lines__impl, 3},
+    {"savvy_rs_tree_path__impl", (DL_FUNC) &savvy_rs_tree_path__impl, 2},
+    {"savvy_rs_tree_repr__impl", (DL_FUNC) &savvy_rs_tree_repr__impl, 1},
+    {"savvy_rs_tree_root_kind__impl", (DL_FUNC) &savvy_rs_tree_root_kind__impl, 1},
+    {"savvy_rs_tree_size__impl", (DL_FUNC) &savvy_rs_tree_size__impl, 1},
+    {"savvy_rs_tree_split__impl", (DL_FUNC) &savvy_rs_tree_split__impl, 1},
+    {"savvy_rs_tree_unflatten__impl", (DL_FUNC) &savvy_rs_tree_unflatten__impl, 2},
+    {"savvy_rs_tree_zip__impl", (DL_FUNC) &savvy_rs_tree_zip__impl, 1},
     {NULL, NULL, 0}
 };
 

@@ -33,6 +33,7 @@ pub const RAWSXP: c_uint = 24;
 pub const S4SXP: c_uint = 25;
 
 pub const CE_UTF8: c_int = 1;
+pub const CE_BYTES: c_int = 2;
 
 /// A missing integer or truth value.
 pub const NA_INTEGER: c_int = c_int::MIN;
@@ -54,6 +55,7 @@ unsafe extern "C" {
     pub safe fn Rf_isObject(x: SEXP) -> c_int;
     pub safe fn ALTREP(x: SEXP) -> c_int;
     pub safe fn R_IsNA(x: f64) -> c_int;
+    pub safe fn ALTREP(x: SEXP) -> c_int;
 
     pub fn Rf_protect(x: SEXP) -> SEXP;
     pub fn Rf_unprotect(n: c_int);
@@ -92,6 +94,7 @@ unsafe extern "C" {
     pub fn Rf_mkCharLenCE(text: *const c_char, length: c_int, encoding: c_int) -> SEXP;
     pub fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
     pub fn R_CHAR(x: SEXP) -> *const c_char;
+    pub fn Rf_getCharCE(x: SEXP) -> c_int;
     pub fn STRING_ELT(x: SEXP, i: Length) -> SEXP;
     pub fn SET_STRING_ELT(x: SEXP, i: Length, value: SEXP);
     pub fn VECTOR_ELT(x: SEXP, i: Length) -> SEXP;

@@ -27,6 +27,7 @@ pub mod make;
 pub mod memory;
 mod read;
 mod root;
+pub mod tree;
 mod unwind;
 mod upload;
 

@@ -19,3 +19,4 @@ mod plugin;
 mod program;
 mod promise;
 mod session;
+mod tree;
