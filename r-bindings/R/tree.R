@@ -103,8 +103,10 @@ pmap_tree <- function(.l, .f, ...) {
 #' @export
 flatten_fun <- function(f, in_tree) {
   f <- match.fun(f)
-  if (tree_root_kind(in_tree) != "list") {
-    raise_("value", paste0("argument `in_tree`: expected the tree of a list, got ", tree_repr(in_tree)), "in_tree")
+  kind <- rs_tree_root_kind(in_tree)
+  if (kind != "list") {
+    got <- c(leaf = "a leaf", null = "NULL")[[kind]]
+    raise_("value", paste0("argument `in_tree`: expected the tree of a list, got that of ", got), "in_tree")
   }
   function(...) {
     # Quoted, so that a leaf which is a symbol or a call stays one.
@@ -251,7 +253,13 @@ tree_leaf_mask <- function(tree, groups) {
 
 #' @rdname build_tree
 #' @export
-format.RTree <- function(x, ...) sprintf("<RTree %s>", rs_tree_repr(x))
+format.RTree <- function(x, ...) {
+  text <- rs_tree_repr(x)
+  if (nchar(text) > 200L) {
+    text <- paste0(substr(text, 1L, 197L), "...")
+  }
+  sprintf("<RTree %s>", text)
+}
 
 #' @rdname build_tree
 #' @export

@@ -33,7 +33,7 @@ pub const RAWSXP: c_uint = 24;
 pub const S4SXP: c_uint = 25;
 
 pub const CE_UTF8: c_int = 1;
-pub const CE_BYTES: c_int = 2;
+pub const CE_BYTES: c_int = 3;
 
 /// A missing integer or truth value.
 pub const NA_INTEGER: c_int = c_int::MIN;

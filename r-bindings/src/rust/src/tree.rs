@@ -239,7 +239,8 @@ fn rs_tree_concat(children: savvy::Sexp, names: savvy::Sexp) -> savvy::Result<sa
             Some(names) => Some(names.strings()?.into_iter().map(String::into_bytes).collect()),
         };
         if let Some(names) = names.as_ref().filter(|names| names.len() != trees.len()) {
-            return Err(Fault::argument("value", "names", format!("{} names", trees.len()), names.len()));
+            let expected = format!("one name for each of {} trees", trees.len());
+            return Err(Fault::argument("value", "names", expected, names.len()));
         }
         wrap(Tree::concat(trees.iter().copied(), names.as_deref(), "children")?)
     })

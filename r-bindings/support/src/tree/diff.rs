@@ -96,7 +96,7 @@ fn compare_names(a: &Tree, i: usize, b: &Tree, j: usize, names: [&str; 2]) -> Ma
     let what = match (only_a, only_b) {
         (Some(a), Some(b)) => format!("{a}, {b}"),
         (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => contrast(format!("in the order {}", listed(&in_a)), listed(&in_b), names),
+        (None, None) => contrast(format!("the order {}", listed(&in_a)), listed(&in_b), names),
     };
     Matched::ByName(what, in_a.iter().map(|name| at_b.get(name).copied()).collect())
 }
@@ -140,7 +140,7 @@ fn called(name: &[u8]) -> String {
 }
 
 fn contrast(a: impl fmt::Display, b: impl fmt::Display, [name_a, name_b]: [&str; 2]) -> String {
-    format!("{a} in `{name_a}`, {b} in `{name_b}`")
+    format!("{a} in `{name_a}` but {b} in `{name_b}`")
 }
 
 /// A node in words.

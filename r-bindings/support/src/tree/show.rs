@@ -1,7 +1,7 @@
 //! Trees for people.
 
 use super::path::symbol;
-use super::{NodeKind, Tree};
+use super::{Node, NodeKind, Tree};
 
 /// What is written before the children of a list, what between them, and what after the last one.
 const OPEN: &str = "list(";
@@ -18,40 +18,51 @@ impl Tree {
     }
 
     /// [`repr`](Tree::repr) in lines of at most `width` characters where that can be: a list that is longer has a line
-    /// for each child. Ends after `most` lines; then the second value is false.
+    /// for each child, but for leaves without names, which share lines. Ends after `most` lines; then the second value is false.
     pub fn lines(&self, width: usize, most: usize) -> (Vec<String>, bool) {
         let widths = self.widths();
-        let mut lines = Vec::new();
-        let mut labels = Labels::default();
+        let mut lines: Vec<String> = Vec::new();
+        let mut around = Labels::default();
+        // Whether the last line has nothing but leaves without names, siblings of what comes next.
+        let mut fills = false;
         let mut node = 0;
         while node < self.nodes.len() {
-            if lines.len() == most {
-                return (lines, false);
+            let Node { kind, children, end, .. } = self.nodes[node];
+            let indent = around.indent();
+            let mut text = String::new();
+            around.write(self, &mut text);
+            let bare = kind == NodeKind::Leaf && text.is_empty();
+            let comma = around.comma(self);
+            let long = indent.len() + text.chars().count() + widths[node] + comma.len() > width;
+            let broken = children > 0 && long;
+            if broken {
+                text.push_str(OPEN);
+            } else {
+                self.line(node, &mut text);
+                text.push_str(comma);
             }
-            let mut line = "  ".repeat(labels.0.len());
-            labels.write(self, &mut line);
-            let last = labels.is_last(self);
-            let comma = usize::from(!labels.0.is_empty() && !last);
-            let list = self.nodes[node];
-            if list.children > 0 && line.chars().count() + widths[node] + comma > width {
-                line.push_str(OPEN);
-                lines.push(line);
-                labels.enter(self, node);
+            let full = lines.len() == most;
+            match lines.last_mut() {
+                Some(line) if fills && bare && line.len() + 1 + text.len() <= width => {
+                    line.push(' ');
+                    line.push_str(&text);
+                }
+                _ if full => return (lines, false),
+                _ => lines.push(format!("{indent}{text}")),
+            }
+            fills = bare;
+            if broken {
+                around.enter(self, node);
                 node += 1;
                 continue;
             }
-            self.line(node, &mut line);
-            node = list.end as usize;
-            if comma > 0 {
-                line.push(',');
-            }
-            lines.push(line);
-            while labels.leave(self, node) {
+            node = end as usize;
+            while around.leave(self, node) {
                 if lines.len() == most {
                     return (lines, false);
                 }
-                let comma = if labels.0.is_empty() || labels.is_last(self) { "" } else { "," };
-                lines.push(format!("{}{CLOSE}{comma}", "  ".repeat(labels.0.len())));
+                lines.push(format!("{}{CLOSE}{}", around.indent(), around.comma(self)));
+                fills = false;
             }
         }
         (lines, true)
@@ -69,12 +80,10 @@ impl Tree {
                 labels.enter(self, i);
                 continue;
             }
-            let mut separate = !labels.0.is_empty() && !labels.is_last(self);
             while labels.leave(self, i + 1) {
                 out.push_str(CLOSE);
-                separate = !labels.0.is_empty() && !labels.is_last(self);
             }
-            if separate {
+            if !labels.comma(self).is_empty() {
                 out.push_str(NEXT);
             }
         }
@@ -147,9 +156,17 @@ impl Labels {
         }
     }
 
-    /// Whether the child that was begun last is the last one of its list.
-    fn is_last(&self, tree: &Tree) -> bool {
-        self.0.last().is_some_and(|&(list, begun, _)| begun == tree.nodes[list].children as usize)
+    /// What comes after the child that was begun last.
+    fn comma(&self, tree: &Tree) -> &'static str {
+        match self.0.last() {
+            Some(&(list, begun, _)) if begun < tree.nodes[list].children as usize => ",",
+            _ => "",
+        }
+    }
+
+    /// The space before a child.
+    fn indent(&self) -> String {
+        "  ".repeat(self.0.len())
     }
 
     /// Leaves the innermost list if it ends before this node.
