@@ -95,7 +95,7 @@ impl Array {
     /// The caller owns `buffer`, a live buffer of the client's engine on the device with this index, of this dtype
     /// and shape, and gives it up.
     #[inline]
-    pub(crate) unsafe fn from_raw(
+    pub unsafe fn from_raw(
         client: Client,
         buffer: RawBuffer,
         device: u32,
@@ -352,13 +352,14 @@ impl Array {
         self.0 == other.0
     }
 
-    /// Marks the buffer as given away; false if it already was.
-    pub(crate) fn donate(&self) -> bool {
+    /// Marks the buffer as given away; false if it already was. For callers of an engine's executable, which consumes
+    /// what it was compiled to consume.
+    pub fn donate(&self) -> bool {
         self.handle().head.fetch_or(DONATED, Ordering::AcqRel) & DONATED == 0
     }
 
     /// Undoes [`Array::donate`] by the call that did it, which then failed.
-    pub(crate) fn take_back(&self) {
+    pub fn take_back(&self) {
         self.handle().head.fetch_and(!DONATED, Ordering::Release);
     }
 

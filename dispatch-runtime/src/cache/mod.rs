@@ -142,21 +142,44 @@ impl<V: Weigh> Cache<V> {
         describe: impl FnOnce() -> Vec<Part>,
         build: impl FnOnce() -> Result<V>,
     ) -> Result<Pin<'_, V>> {
+        self.get_or_build_words(Words::new().record(key), describe, build)
+    }
+
+    /// [`find`](Self::find) with the words of a key that the caller has encoded already, and keeps for a miss.
+    #[inline]
+    pub fn find_words(&self, key: &[u64]) -> Option<Pin<'_, V>> {
+        self.find_through(self.block(), key)
+    }
+
+    /// [`get_or_build`](Self::get_or_build) with the words of a key that the caller has encoded already.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn get_or_build_words(
+        &self,
+        key: &[u64],
+        describe: impl FnOnce() -> Vec<Part>,
+        build: impl FnOnce() -> Result<V>,
+    ) -> Result<Pin<'_, V>> {
         let (mut describe, mut build) = (Some(describe), Some(build));
         self.get_or_build_in(
             self.block(),
-            Words::new().record(key),
+            key,
             &mut || describe.take().expect("a key is described once")(),
             &mut || build.take().expect("an entry is built once")(),
         )
     }
 
+    /// [`contains`](Self::contains) with the words of a key that the caller has encoded already.
+    pub fn contains_words(&self, key: &[u64]) -> bool {
+        self.lock().find(self.hash(key), key).is_some()
+    }
+
     /// Whether there is an entry with this key; changes neither recency nor counters.
     pub fn contains(&self, key: impl FnOnce(&mut Sink<'_>)) -> bool {
         let mut words = Words::new();
-        let key = words.record(key);
-        let hash = self.hash(key);
-        self.lock().find(hash, key).is_some()
+        self.contains_words(words.record(key))
     }
 
     /// Takes out the entry with this key; false if there is none. If it is in use it is dropped after that. A build in

@@ -64,9 +64,15 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares a key with the entries, the last used first.
-pub(super) fn nearest(now: Vec<Part>, entries: Vec<Vec<Part>>) -> Explanation {
-    match entries.iter().map(|entry| differences(&now, entry)).min_by_key(Vec::len) {
+impl Explanation {
+    /// Compares a key that is not there with those of a cache's entries, the last used first.
+    pub fn nearest(now: &[Part], entries: &[Vec<Part>]) -> Explanation {
+        nearest(now, entries)
+    }
+}
+
+fn nearest(now: &[Part], entries: &[Vec<Part>]) -> Explanation {
+    match entries.iter().map(|entry| differences(now, entry)).min_by_key(Vec::len) {
         None => Explanation::Empty,
         Some(differences) => Explanation::Miss { differences },
     }

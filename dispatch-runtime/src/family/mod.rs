@@ -137,6 +137,7 @@ impl Family {
         if self.cache.contains(key) {
             return Explanation::Hit;
         }
-        explain::nearest(parts, self.cache.entries().into_iter().map(|entry| entry.key).collect())
+        let entries: Vec<_> = self.cache.entries().into_iter().map(|entry| entry.key).collect();
+        Explanation::nearest(&parts, &entries)
     }
 }

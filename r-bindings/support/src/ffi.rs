@@ -117,6 +117,26 @@ unsafe extern "C" {
     pub fn R_CheckUserInterrupt();
 }
 
+// For static values and dispatch.
+unsafe extern "C" {
+    pub static R_RowNamesSymbol: SEXP;
+    pub static R_MissingArg: SEXP;
+
+    pub fn ALTREP(x: SEXP) -> c_int;
+    pub fn ATTRIB(x: SEXP) -> SEXP;
+    pub fn IS_S4_OBJECT(x: SEXP) -> c_int;
+    pub fn Rf_getCharCE(x: SEXP) -> c_int;
+    pub fn FORMALS(x: SEXP) -> SEXP;
+    pub fn CLOENV(x: SEXP) -> SEXP;
+    pub fn R_ClosureExpr(x: SEXP) -> SEXP;
+    pub fn R_BytecodeExpr(x: SEXP) -> SEXP;
+    pub fn SHALLOW_DUPLICATE_ATTRIB(to: SEXP, from: SEXP);
+    pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
+}
+
+pub const CE_NATIVE: c_int = 0;
+pub const CE_BYTES: c_int = 2;
+
 unsafe extern "C" {
     /// `csrc/unwind.c`
     pub(crate) fn dispatch_r_unwind(

@@ -28,6 +28,7 @@ pub mod memory;
 mod read;
 mod root;
 pub mod tree;
+pub mod statics;
 mod unwind;
 mod upload;
 
