@@ -32,6 +32,29 @@ pub fn wrap(array: Array) -> Result<SEXP> {
     })
 }
 
+/// A new buffer without an array, for what must not fail later; see [`complete`].
+///
+/// # Safety
+///
+/// Inside [`protect`](crate::protect), with what [`Kind::prepare`] gave; the result is not protected.
+#[inline]
+pub(crate) unsafe fn unfinished(symbol: SEXP, classes: SEXP) -> SEXP {
+    // SAFETY: by the caller's promise.
+    unsafe { BUFFER.build(std::ptr::null_mut(), symbol, classes, Some(finalize)) }
+}
+
+/// Gives the array to a buffer that has none. Allocates nothing of R.
+///
+/// # Safety
+///
+/// `buffer` is from [`unfinished`], and was not completed.
+#[inline]
+pub(crate) unsafe fn complete(buffer: SEXP, array: Array) {
+    memory::add(&array);
+    // SAFETY: by the caller's promise the object is a pointer without an address.
+    unsafe { R_SetExternalPtrAddr(buffer, array.into_handle().as_ptr()) };
+}
+
 /// Drops the reference of a handle.
 fn forget(array: Array) {
     memory::remove(&array);

@@ -49,7 +49,7 @@ impl Kind {
 
     /// Tag and class vector, made at first use.
     #[inline]
-    fn prepare(&self) -> Result<(SEXP, SEXP)> {
+    pub(crate) fn prepare(&self) -> Result<(SEXP, SEXP)> {
         let (symbol, classes) = (self.symbol(), self.classes.get().get());
         if symbol.is_null() { self.first() } else { Ok((symbol, classes)) }
     }
@@ -173,7 +173,7 @@ impl Kind {
     ///
     /// Inside [`protect`]; `symbol` and `classes` are those of the kind.
     #[inline(always)]
-    unsafe fn build(
+    pub(crate) unsafe fn build(
         &self,
         address: *mut c_void,
         symbol: SEXP,

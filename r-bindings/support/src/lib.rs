@@ -19,6 +19,7 @@ pub mod client;
 mod data;
 pub mod describe;
 mod entry;
+mod executable;
 mod fault;
 pub mod ffi;
 mod handle;

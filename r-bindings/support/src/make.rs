@@ -37,6 +37,19 @@ pub fn strings<T: AsRef<str>>(texts: &[T]) -> Result<Root> {
     })
 }
 
+/// A character vector with `NA` where there is no text.
+pub fn optional_strings(texts: &[Option<&str>]) -> Result<Root> {
+    // SAFETY: the vector is protected while its elements are made, and has room for them.
+    Root::make(|| unsafe {
+        let out = Rf_protect(Rf_allocVector(STRSXP, texts.len() as Length));
+        for (i, text) in texts.iter().enumerate() {
+            SET_STRING_ELT(out, i as Length, text.map_or(R_NaString, |text| charsxp(text)));
+        }
+        Rf_unprotect(1);
+        out
+    })
+}
+
 /// `TRUE` or `FALSE`.
 pub fn flag(value: bool) -> Result<Root> {
     // SAFETY: the function takes any number.

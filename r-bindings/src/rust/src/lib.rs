@@ -15,6 +15,7 @@
 mod buffer;
 mod client;
 mod device;
+mod dispatcher;
 mod plugin;
 mod program;
 mod promise;

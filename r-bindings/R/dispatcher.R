@@ -1,0 +1,183 @@
+#' Dispatchers
+#'
+#' A dispatcher owns the compiled programs of one program family. It finds the program of a call by the structure of the
+#' inputs and their abstract values, and runs it; only where there is none yet it calls back into R, to compile.
+#'
+#' `dispatcher()` makes a dispatcher, and `dispatch()` runs a call through it.
+#'
+#' @section Keys:
+#' A call's key has the structure of the arguments; for each dynamic leaf its kind (an array of the backend, or bare R
+#' data), dtype and shape; the values of the static arguments; the device, unless `move_inputs = TRUE`; and what
+#' `context` gives.
+#'
+#' Static values are compared as `identical(num.eq = FALSE)` does: numbers bit by bit, with all `NA` of one type alike and
+#' all `NaN` alike; a `bit64::integer64` by its 64 bits, also inside lists and attributes; strings by content in
+#' whatever encoding; attributes as a set; closures by formals, body and environment, without byte code and source
+#' references; environments and pointers by identity.
+#'
+#' @section Inputs:
+#' They are checked before the programs are looked through, and an error names the argument by its path, such as
+#' `b$w[[2]]`. An input is an `AnvlArray` of the dispatcher's backend, or bare R data without a class: a logical,
+#' integer or double of length 1 or an array of such. Unclassed lists and `NULL` are structure. So `compile` need not
+#' check: it is called only for inputs that can be executed.
+#'
+#' Of an `AnvlArray` only `$data` and `$backend` are used: with `backend = "pjrt"` dtype, shape and device are those of
+#' the buffer, otherwise `extractor` tells them.
+#'
+#' @section The callback:
+#' `compile(info)` gets a list of
+#' * `args`: the arguments as they were dispatched,
+#' * `in_tree`: their `RTree` (see [build_tree()]),
+#' * `leaves`: their leaves (see [flatten()]),
+#' * `is_static`: for each leaf whether it is static,
+#' * `avals`: for each leaf `NULL` if it is static, else `list(kind, dtype, shape)`. `kind` is `"array"` or, for bare R
+#'   data, `"rdata"`; `dtype` is a dtype or, for bare R data, its `typeof()`; `shape` is an integer vector, empty for
+#'   a scalar,
+#' * `default_device`: what the dispatcher's `default_device` gave, if it was asked,
+#' * `context`: what the dispatcher's `context` gave, if it has one.
+#'
+#' For `backend = "pjrt"` it gives a list of
+#' * `exec`: a compiled program ([pjrt_compile()]), which takes the constants, then the inputs, then the phantoms,
+#' * `client`, `device`: what the program is compiled for,
+#' * `out_tree`: the `RTree` of the results,
+#' * `out_avals`: for each result `list(dtype, shape)`,
+#' * `const_arrays`, optional: buffers that come before the inputs,
+#' * `phantom_specs`, optional: a list of `list(dtype, shape)`, buffers made for each call that come after the inputs, for
+#'   results to be written to,
+#' * `input_dtypes`, for calls with bare R data: for each dynamic leaf the dtype that it is uploaded at, `NA` for an array.
+#'   A double may become any dtype, an integer any but `"bool"`, a logical only `"bool"`.
+#'
+#' For any other backend it gives a list with `r_fun`, a function of the list of the dynamic leaves (of an array its
+#' `$data`), whose value is that of the call.
+#'
+#' What it gives is checked; an error names the field. If it raises an error the call ends with that, and nothing is
+#' kept. It may dispatch other calls, but not the one that it compiles.
+#'
+#' An input that the program consumes (donates) is gone after the call; using its buffer again is an error. To pass such a
+#' buffer twice in one call is one, too.
+#'
+#' @section Backends:
+#' With `backend = "pjrt"` a compiled program is executed: bare R data is uploaded, and the results become `AnvlArray`s,
+#' lists of `$data`, `$dtype`, `$shape`, `$device` and `$backend`. Any other backend runs the function that `compile`
+#' gave, and places inputs and wraps results itself.
+#'
+#' @param capacity The greatest number of programs to keep. The one that was not used for longest goes first.
+#' @param compile The function that compiles, see below.
+#' @param static The names of top-level arguments that are static: part of the key, and no input of the program.
+#' @param backend The `$backend` of every `AnvlArray`, which selects how programs run, see below.
+#' @param move_inputs Whether inputs are moved to the device of the program. Otherwise the device of the first array is
+#'   that of the call, an array elsewhere is an error, and the device is part of the key.
+#' @param default_device A function without arguments that gives the device of calls without an array; not needed if
+#'   `move_inputs = TRUE`.
+#' @param extractor A function of an array that gives `list(aval = list(dtype, shape), device, backend)`, for backends
+#'   other than `"pjrt"`.
+#' @param context A function without arguments, called for each dispatch, that gives a character vector without `NA` which
+#'   programs depend on.
+#' @param dispatcher,x A dispatcher.
+#' @param args A list of arguments.
+#' @return `dispatcher()` a `Dispatcher`, `dispatch()` the value of the call, `dispatcher_size()` how many programs there
+#'   are.
+#' @export
+#' @examples
+#' d <- dispatcher(
+#'   capacity = 8,
+#'   compile = function(info) {
+#'     cat("compiling for", info$avals[[1]]$dtype, "\n")
+#'     list(r_fun = function(leaves) leaves[[1]] * info$args$times)
+#'   },
+#'   static = "times", backend = "plain", move_inputs = TRUE, extractor = function(x) NULL
+#' )
+#' dispatch(d, list(x = 2, times = 3))
+#' dispatch(d, list(x = 5, times = 3))
+#' dispatcher_size(d)
+dispatcher <- function(capacity, compile, static = character(), backend = "pjrt", move_inputs = FALSE,
+                       default_device = NULL, extractor = NULL, context = NULL) {
+  rs_dispatcher(capacity, compile, static, backend, move_inputs, default_device, extractor, context)
+}
+
+#' @rdname dispatcher
+#' @export
+dispatch <- function(dispatcher, args) .Call(savvy_rs_dispatch__impl, dispatcher, args)
+
+#' @rdname dispatcher
+#' @export
+dispatcher_size <- function(dispatcher) rs_dispatcher_stats(dispatcher)$entries
+
+#' What a dispatcher has done
+#'
+#' @inheritParams dispatcher
+#' @return `dispatcher_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `evictions`
+#'   to make room for others, `entries` now, and the `bytes` that they take as far as the plugin says.
+#'   `dispatcher_clear()` forgets all programs and gives the dispatcher, invisibly.
+#' @export
+dispatcher_stats <- function(dispatcher) rs_dispatcher_stats(dispatcher)
+
+#' @rdname dispatcher_stats
+#' @export
+dispatcher_clear <- function(dispatcher) invisible(rs_dispatcher_clear(dispatcher))
+
+#' Why does this compile again?
+#'
+#' `dispatch_explain()` tells whether a call has its program already, and if not, what is new about it: which leaf, by its
+#' path, differs from the nearest program's, and how. Nothing is compiled or executed.
+#'
+#' `expect_no_compile()` is an error if its expression makes any dispatcher compile, and tells why it did.
+#' `options(pjrtdispatch.verbose = TRUE)` logs each compile with its reason and its time.
+#'
+#' @inheritParams dispatcher
+#' @param expr An expression.
+#' @return `dispatch_explain()` a `DispatchExplanation`, a list of `hit`, a `message`, and `differences`, a data frame of
+#'   the `part` of the key, its value `now` and that of the nearest program, `cached`. `expect_no_compile()` the value
+#'   of the expression, invisibly.
+#' @export
+dispatch_explain <- function(dispatcher, args) {
+  told <- rs_dispatch_explain(dispatcher, args)
+  structure(
+    list(
+      hit = told$hit,
+      message = told$message,
+      differences = data.frame(part = told$part, now = told$now, cached = told$cached)
+    ),
+    class = "DispatchExplanation"
+  )
+}
+
+#' @rdname dispatch_explain
+#' @export
+expect_no_compile <- function(expr) {
+  rs_compiles_watch()
+  noted <- NULL
+  on.exit(if (is.null(noted)) rs_compiles_noted())
+  value <- force(expr)
+  noted <- rs_compiles_noted()
+  if (length(noted) > 0L) {
+    times <- if (length(noted) == 1L) "a program was" else paste(length(noted), "programs were")
+    raise_("compiled", paste0(times, " compiled:\n", paste("*", noted, collapse = "\n")), NULL)
+  }
+  invisible(value)
+}
+
+#' @export
+format.DispatchExplanation <- function(x, ...) x$message
+
+#' @export
+print.DispatchExplanation <- function(x, ...) {
+  cat(x$message, "\n", sep = "")
+  invisible(x)
+}
+
+#' @export
+format.Dispatcher <- function(x, ...) {
+  about <- rs_dispatcher_about(x)
+  stats <- rs_dispatcher_stats(x)
+  sprintf(
+    "<Dispatcher %s: %d of %s programs, %.0f hits, %.0f misses>",
+    about[1], stats$entries, about[2], stats$hits, stats$misses
+  )
+}
+
+#' @export
+print.Dispatcher <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}

@@ -1,0 +1,127 @@
+//! Dispatchers.
+
+use dispatch_r::dispatcher::{self, Dispatcher, Options};
+use dispatch_r::runtime::{Difference, Explanation};
+use dispatch_r::{arg, entry, make, statics, Arg, Result, Root, SEXP};
+use savvy::savvy;
+
+#[savvy]
+#[allow(clippy::too_many_arguments)]
+fn rs_dispatcher(
+    capacity: savvy::Sexp,
+    compile: savvy::Sexp,
+    statics: savvy::Sexp,
+    backend: savvy::Sexp,
+    move_inputs: savvy::Sexp,
+    default_device: savvy::Sexp,
+    extractor: savvy::Sexp,
+    context: savvy::Sexp,
+) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        Dispatcher::create(&Options {
+            capacity: arg(&capacity, "capacity"),
+            compile: arg(&compile, "compile"),
+            statics: arg(&statics, "static"),
+            backend: arg(&backend, "backend"),
+            move_inputs: arg(&move_inputs, "move_inputs"),
+            default_device: arg(&default_device, "default_device"),
+            extractor: arg(&extractor, "extractor"),
+            context: arg(&context, "context"),
+        })
+    })
+}
+
+/// A call through a dispatcher.
+#[savvy]
+fn rs_dispatch(dispatcher: savvy::Sexp, args: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| read(arg(&dispatcher, "dispatcher"))?.dispatch(args.0))
+}
+
+fn read<'a>(dispatcher: Arg<'a>) -> Result<&'a Dispatcher> {
+    dispatcher.handle()
+}
+
+#[savvy]
+fn rs_dispatcher_stats(dispatcher: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let stats = read(arg(&dispatcher, "dispatcher"))?.stats();
+        let count = |n: u64| make::sizes(&[n as i64]);
+        let values = [
+            ("hits", count(stats.hits)?),
+            ("misses", count(stats.misses)?),
+            ("compiles", count(stats.compiles)?),
+            ("evictions", count(stats.evictions)?),
+            ("entries", count(stats.entries)?),
+            ("bytes", make::double(stats.bytes as f64)?),
+        ];
+        let values: Vec<(&str, SEXP)> = values.iter().map(|(name, value)| (*name, value.get())).collect();
+        Ok(make::named_list(&values)?.release())
+    })
+}
+
+/// Backend and capacity, for printing.
+#[savvy]
+fn rs_dispatcher_about(dispatcher: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let dispatcher = read(arg(&dispatcher, "x"))?;
+        Ok(make::strings(&[dispatcher.backend(), dispatcher.capacity().to_string()])?.release())
+    })
+}
+
+#[savvy]
+fn rs_dispatcher_clear(dispatcher: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        read(arg(&dispatcher, "dispatcher"))?.clear();
+        Ok(dispatcher.0)
+    })
+}
+
+/// Whether it is a hit, the text, and what differs: the parts, their values now and in the nearest entry.
+#[savvy]
+fn rs_dispatch_explain(dispatcher: savvy::Sexp, args: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let explanation = read(arg(&dispatcher, "dispatcher"))?.explain(args.0)?;
+        let differences = match &explanation {
+            Explanation::Miss { differences } => differences.as_slice(),
+            _ => &[],
+        };
+        let column = |get: fn(&Difference) -> Option<&str>| -> Result<Root> {
+            make::optional_strings(&differences.iter().map(get).collect::<Vec<_>>())
+        };
+        let values = [
+            ("hit", make::flag(explanation == Explanation::Hit)?),
+            ("message", make::string(&explanation.to_string())?),
+            ("part", column(|d| Some(&d.part))?),
+            ("now", column(|d| d.now.as_deref())?),
+            ("cached", column(|d| d.cached.as_deref())?),
+        ];
+        let values: Vec<(&str, SEXP)> = values.iter().map(|(name, value)| (*name, value.get())).collect();
+        Ok(make::named_list(&values)?.release())
+    })
+}
+
+/// Begins to note compiles; a token for the end.
+#[savvy]
+fn rs_compiles_watch() -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        dispatcher::watch();
+        Ok(dispatch_r::ffi::nil())
+    })
+}
+
+/// Ends to note compiles; what was noted since the watch began.
+#[savvy]
+fn rs_compiles_noted() -> savvy::Result<savvy::Sexp> {
+    entry(|| Ok(make::strings(&dispatcher::unwatch())?.release()))
+}
+
+/// The words of a static value, for the tests.
+#[savvy]
+fn rs_static_words(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let mut words = Vec::new();
+        statics::encode(x.0, &mut words)?;
+        let texts: Vec<String> = words.iter().map(|word| format!("{word:016x}")).collect();
+        Ok(make::strings(&texts)?.release())
+    })
+}

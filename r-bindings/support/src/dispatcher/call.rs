@@ -1,0 +1,528 @@
+//! One call: its arguments are checked and become words of the key.
+//!
+//! # The words
+//!
+//! Each node of the arguments begins with a word whose low byte is its kind, so the whole is prefix-free:
+//!
+//! * a list: its length, whether it has names, the names, the elements;
+//! * an array, or bare R data: dtype or type of R, the rank, the sizes;
+//! * a static argument: its value (see [`statics`]);
+//!
+//! then the device, unless inputs move, and the value of `context`, if there is one.
+
+use std::ptr::NonNull;
+
+use dispatch_runtime::cache::Part;
+use dispatch_runtime::{Array, DType, Device};
+
+use super::Dispatcher;
+use super::place::{self, Place};
+use crate::arg::slice;
+use crate::buffer::BUFFER;
+use crate::describe;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::root::Root;
+use crate::statics;
+use crate::tree::Path;
+use crate::unwind::protect;
+
+const LIST: u64 = 1;
+const NULL: u64 = 2;
+const ARRAY: u64 = 3;
+const DATA: u64 = 4;
+const STATIC: u64 = 5;
+const NAMED: u64 = 1 << 8;
+
+/// How deep arguments may be nested.
+const DEPTH: u32 = 2000;
+
+/// Memory that one call leaves to the next.
+#[derive(Default)]
+pub(super) struct Scratch {
+    pub words: Vec<u64>,
+    pub leaves: Vec<Leaf>,
+    pub buffers: Vec<dispatch_runtime::engine::RawBuffer>,
+    pub results: Vec<Option<dispatch_runtime::engine::RawBuffer>>,
+}
+
+/// A dynamic leaf of the arguments, which keep it alive.
+#[derive(Clone, Copy)]
+pub(super) struct Leaf {
+    /// The `$data` of an array, or bare R data.
+    pub value: SEXP,
+    /// Where its words begin.
+    at: u32,
+    pub is_array: bool,
+}
+
+/// What a leaf is to the key.
+pub(super) struct LeafAval<'a> {
+    pub kind: &'static str,
+    pub dtype: &'static str,
+    pub shape: &'a [u64],
+}
+
+impl LeafAval<'_> {
+    pub fn shape_i64(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
+        self.shape.iter().map(|&n| n as i64)
+    }
+}
+
+/// A call that is under way.
+pub(super) struct Call<'a> {
+    pub dispatcher: &'a Dispatcher,
+    pub args: SEXP,
+    pub scratch: Box<Scratch>,
+    /// Where it runs, as far as its inputs or `default_device` say.
+    pub place: Place,
+    /// What `default_device` gave, if it was asked.
+    pub default_device: Option<Root>,
+    /// What `context` gave.
+    pub context: Option<Root>,
+}
+
+impl Drop for Call<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.dispatcher.scratch.set(Some(std::mem::take(&mut self.scratch)));
+    }
+}
+
+impl<'a> Call<'a> {
+    #[inline]
+    pub fn new(dispatcher: &'a Dispatcher, args: SEXP) -> Call<'a> {
+        let mut scratch = dispatcher.scratch.take().unwrap_or_default();
+        scratch.words.clear();
+        scratch.leaves.clear();
+        Call { dispatcher, args, scratch, place: Place::Unknown, default_device: None, context: None }
+    }
+
+    #[inline]
+    pub fn words(&self) -> &[u64] {
+        &self.scratch.words
+    }
+
+    #[inline]
+    pub fn leaves(&self) -> &[Leaf] {
+        &self.scratch.leaves
+    }
+
+    /// Checks the arguments and writes the key.
+    #[inline]
+    pub fn walk(&mut self) -> Result<()> {
+        if TYPEOF(self.args) != VECSXP || Rf_isObject(self.args) != 0 {
+            return Err(Fault::argument("type", "args", "a list of arguments", describe::value(self.args)));
+        }
+        if let Err(wrong) = self.list(self.args, 0, !self.dispatcher.statics.is_empty()) {
+            return Err(wrong.into_fault());
+        }
+        if !self.dispatcher.move_inputs {
+            self.device()?;
+        }
+        if self.dispatcher.callbacks.context != nil() {
+            self.ask_context()?;
+        }
+        Ok(())
+    }
+
+    /// An unclassed list. Arguments by name may be static.
+    #[inline]
+    fn list(&mut self, x: SEXP, depth: u32, top: bool) -> Result<(), Box<Wrong>> {
+        let length = Rf_xlength(x);
+        // SAFETY: reading the names of a list does not allocate.
+        let names = unsafe { Rf_getAttrib(x, R_NamesSymbol) };
+        let named = TYPEOF(names) == STRSXP;
+        self.scratch.words.push(LIST | if named { NAMED } else { 0 } | (length as u64) << 16);
+        for i in 0..length {
+            let mut is_static = false;
+            if named {
+                // SAFETY: there are as many names as elements.
+                let name = unsafe { STRING_ELT(names, i) };
+                self.name(name, i).map_err(|wrong| wrong.below(x, i, false))?;
+                is_static = top && self.is_static(name);
+            }
+            // SAFETY: the list has the element.
+            let value = unsafe { VECTOR_ELT(x, i) };
+            if is_static {
+                self.scratch.words.push(STATIC);
+                statics::encode(value, &mut self.scratch.words)
+                    .map_err(|f| Wrong::fault(f).below(x, i, true))?;
+                continue;
+            }
+            match TYPEOF(value) {
+                VECSXP if Rf_isObject(value) == 0 => {
+                    if depth == DEPTH {
+                        return Err(Wrong::new(
+                            "value",
+                            format!("lists nested at most {DEPTH} deep"),
+                            "more".into(),
+                        ));
+                    }
+                    self.list(value, depth + 1, false)
+                }
+                VECSXP if self.dispatcher.atoms.is_array(value) => self.array(value),
+                NILSXP => {
+                    self.scratch.words.push(NULL);
+                    Ok(())
+                }
+                kind @ (LGLSXP | INTSXP | REALSXP) if Rf_isObject(value) == 0 => self.data(value, kind),
+                _ => Err(self.refused(value)),
+            }
+            .map_err(|wrong| wrong.below(x, i, true))?;
+        }
+        Ok(())
+    }
+
+    /// The name of an element: its bytes in UTF-8, up to seven of them with the length in one word.
+    #[inline]
+    fn name(&mut self, name: SEXP, i: Length) -> Result<(), Box<Wrong>> {
+        // SAFETY: reading a variable of R.
+        if name == unsafe { R_NaString } {
+            return Err(Wrong::new(
+                "value",
+                "names that are not NA".into(),
+                format!("NA as the name of element {}", i + 1),
+            ));
+        }
+        let (flag, bytes) = statics::string_bytes(name).map_err(Wrong::fault)?;
+        if flag == 0 && bytes.len() < 8 {
+            let packed = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+            self.scratch.words.push(packed | (0x80 | bytes.len() as u64) << 56);
+            return Ok(());
+        }
+        statics::encode_string(name, &mut self.scratch.words).map_err(Wrong::fault)
+    }
+
+    #[inline]
+    pub fn is_static(&self, name: SEXP) -> bool {
+        let statics = &self.dispatcher.statics;
+        statics.contains(&name) || self.is_static_by_content(name)
+    }
+
+    /// Strings of R's cache are equal if they are the same, but for encodings.
+    fn is_static_by_content(&self, name: SEXP) -> bool {
+        // SAFETY: reading the encoding of a string.
+        if unsafe { Rf_getCharCE(name) } == CE_UTF8 {
+            return false;
+        }
+        match statics::string_bytes(name) {
+            Ok((0, bytes)) if !bytes.is_ascii() => self
+                .dispatcher
+                .statics
+                .iter()
+                .any(|&other| statics::string_bytes(other).is_ok_and(|(_, other)| other == bytes)),
+            _ => false,
+        }
+    }
+
+    /// Bare R data: a scalar or an array.
+    #[inline]
+    fn data(&mut self, x: SEXP, kind: std::ffi::c_uint) -> Result<(), Box<Wrong>> {
+        let at = self.scratch.words.len() as u32;
+        // SAFETY: reading attributes does not allocate; dimensions are an integer vector.
+        unsafe {
+            let dim = if ATTRIB(x) == nil() { nil() } else { Rf_getAttrib(x, R_DimSymbol) };
+            if TYPEOF(dim) == INTSXP {
+                let dim = slice(INTEGER_RO(dim), Rf_xlength(dim) as usize);
+                self.scratch.words.push(DATA | u64::from(kind) << 8 | (dim.len() as u64) << 16);
+                self.scratch.words.extend(dim.iter().map(|&n| n as u64));
+            } else if Rf_xlength(x) == 1 {
+                self.scratch.words.push(DATA | u64::from(kind) << 8);
+            } else {
+                return Err(self.refused(x));
+            }
+        }
+        self.scratch.leaves.push(Leaf { value: x, at, is_array: false });
+        Ok(())
+    }
+
+    #[cold]
+    fn refused(&self, x: SEXP) -> Box<Wrong> {
+        let expected = format!(
+            "an AnvlArray of backend \"{}\", or a logical, integer or double scalar or array without a class",
+            self.dispatcher.backend()
+        );
+        let got = match TYPEOF(x) {
+            VECSXP if self.dispatcher.atoms.is_array(x) => {
+                let (_, backend) = self.dispatcher.atoms.fields(x);
+                match describe::text(backend, 0) {
+                    Some(name) => format!("an AnvlArray of backend \"{name}\""),
+                    None => "an AnvlArray without a backend".into(),
+                }
+            }
+            _ => describe::value(x),
+        };
+        Wrong::new("type", expected, got)
+    }
+
+    /// An `AnvlArray`.
+    #[inline]
+    fn array(&mut self, x: SEXP) -> Result<(), Box<Wrong>> {
+        let (data, backend) = self.dispatcher.atoms.fields(x);
+        if !self.dispatcher.is_pjrt {
+            return self.foreign_array(x, data);
+        }
+        // SAFETY: the vector has the element.
+        let same = TYPEOF(backend) == STRSXP
+            && Rf_xlength(backend) == 1
+            && unsafe { STRING_ELT(backend, 0) } == self.dispatcher.backend;
+        if !same {
+            return Err(self.refused(x));
+        }
+        let address = BUFFER.address(data, "$data").map_err(|fault| Wrong::buffer(fault))?;
+        // SAFETY: the tag says that the address is that of an array's handle; R keeps it, and no R code runs here.
+        let address = unsafe { NonNull::new_unchecked(address) };
+        // SAFETY: as above.
+        let array = unsafe { Array::from_handle_ref(&address) };
+        if array.is_donated() {
+            return Err(Wrong::donated());
+        }
+        self.place_array(array)?;
+        let at = self.scratch.words.len() as u32;
+        let shape = array.shape();
+        self.scratch.words.push(ARRAY | (array.dtype() as u64) << 8 | (shape.len() as u64) << 16);
+        for &n in shape {
+            self.scratch.words.push(n as u64);
+        }
+        self.scratch.leaves.push(Leaf { value: data, at, is_array: true });
+        Ok(())
+    }
+
+    /// The first array says where the call runs.
+    #[inline]
+    fn place_array(&mut self, array: &Array) -> Result<(), Box<Wrong>> {
+        let device = array.device();
+        match self.place {
+            Place::Device(first) if first == device => Ok(()),
+            Place::Device(first) if !self.dispatcher.move_inputs => Err(Wrong::device(first, device)),
+            _ => {
+                self.place = Place::Device(device);
+                Ok(())
+            }
+        }
+    }
+
+    /// The array of another backend, which its `extractor` knows.
+    fn foreign_array(&mut self, x: SEXP, data: SEXP) -> Result<(), Box<Wrong>> {
+        let seen = place::extract(self.dispatcher.callbacks.extractor, x)?;
+        if seen.backend != self.dispatcher.backend() {
+            let expected = format!("an AnvlArray of backend \"{}\"", self.dispatcher.backend());
+            return Err(Wrong::new("type", expected, format!("one of backend \"{}\"", seen.backend)));
+        }
+        if !self.dispatcher.move_inputs {
+            match &self.place {
+                Place::Object(first) => {
+                    if !place::same_device(first.get(), seen.device).map_err(Wrong::fault)? {
+                        let (first, device) =
+                            (place::device_text(first.get()), place::device_text(seen.device));
+                        return Err(Wrong::new(
+                            "device",
+                            format!("an array on {first}, where the first one is"),
+                            format!("one on {device}"),
+                        ));
+                    }
+                }
+                _ => self.place = Place::Object(Root::new(seen.device).map_err(Wrong::fault)?),
+            }
+        }
+        let at = self.scratch.words.len() as u32;
+        self.scratch.words.push(ARRAY | (seen.dtype as u64) << 8 | (seen.shape.len() as u64) << 16);
+        self.scratch.words.extend(seen.shape.iter().map(|&n| n as u64));
+        self.scratch.leaves.push(Leaf { value: data, at, is_array: true });
+        Ok(())
+    }
+
+    /// The device of the call becomes part of the key.
+    #[inline]
+    fn device(&mut self) -> Result<()> {
+        if let Place::Unknown = self.place {
+            self.ask_default_device()?;
+        }
+        match &self.place {
+            Place::Device(device) => {
+                let engine = std::ptr::from_ref(device.client().engine()).cast::<()>();
+                self.scratch.words.push(engine as u64);
+                self.scratch.words.push(device.index().into());
+                Ok(())
+            }
+            Place::Object(device) => statics::encode(device.get(), &mut self.scratch.words),
+            Place::Unknown => Ok(()),
+        }
+    }
+
+    fn ask_default_device(&mut self) -> Result<()> {
+        let device = place::call(self.dispatcher.callbacks.default_device, &[])?;
+        self.place = match self.dispatcher.is_pjrt {
+            true => Place::Device(place::pjrt_device(device.get())?),
+            false => Place::Object(Root::new(device.get())?),
+        };
+        self.default_device = Some(device);
+        Ok(())
+    }
+
+    fn ask_context(&mut self) -> Result<()> {
+        let context = place::call(self.dispatcher.callbacks.context, &[])?;
+        let x = context.get();
+        let wrong = |got: String| {
+            Fault::argument("value", "context", "a function that gives a character vector without NA", got)
+        };
+        if TYPEOF(x) != STRSXP {
+            return Err(wrong(describe::value(x)));
+        }
+        for i in 0..Rf_xlength(x) {
+            // SAFETY: the vector has the element; R makes it now if it has not yet.
+            if protect(|| unsafe { STRING_ELT(x, i) == R_NaString })? {
+                return Err(wrong(format!("NA as element {}", i + 1)));
+            }
+        }
+        statics::encode(x, &mut self.scratch.words)?;
+        self.context = Some(context);
+        Ok(())
+    }
+
+    /// What a leaf is to the key.
+    pub fn aval(&self, leaf: Leaf) -> LeafAval<'_> {
+        let words = &self.scratch.words[leaf.at as usize..];
+        let (code, rank) = ((words[0] >> 8) as u8, (words[0] >> 16) as usize);
+        let (kind, dtype) = match leaf.is_array {
+            true => ("array", DType::ALL.iter().find(|&&d| d as u8 == code).expect("a dtype").r_name()),
+            false => ("rdata", r_type(code.into())),
+        };
+        LeafAval { kind, dtype, shape: &words[1..1 + rank] }
+    }
+
+    /// The dtype of an array, or the type of R data.
+    pub fn type_code(&self, leaf: Leaf) -> u8 {
+        (self.scratch.words[leaf.at as usize] >> 8) as u8
+    }
+
+    /// For each dynamic leaf its path.
+    pub fn paths(&self) -> Result<Vec<String>> {
+        let tree = crate::tree::Tree::of(self.args, "args")?;
+        let mask = self.static_mask(&tree);
+        Ok((0..tree.size()).filter(|&i| !mask[i]).map(|i| tree.path(i).into_string()).collect())
+    }
+
+    /// For each leaf of the arguments whether it is static.
+    pub fn static_mask(&self, tree: &crate::tree::Tree) -> Vec<bool> {
+        // SAFETY: reading the names of a list does not allocate.
+        let names = unsafe { Rf_getAttrib(self.args, R_NamesSymbol) };
+        let chosen: Vec<bool> = (0..Rf_xlength(self.args))
+            // SAFETY: there are as many names as elements.
+            .map(|i| TYPEOF(names) == STRSXP && self.is_static(unsafe { STRING_ELT(names, i) }))
+            .collect();
+        tree.leaf_mask(&chosen)
+    }
+
+    /// The key for people.
+    pub fn parts(&self) -> Result<Vec<Part>> {
+        super::miss::parts(self)
+    }
+}
+
+/// The type of R data as `typeof()` gives it.
+pub(super) fn r_type(code: u32) -> &'static str {
+    match code {
+        LGLSXP => "logical",
+        INTSXP => "integer",
+        _ => "double",
+    }
+}
+
+/// What is wrong with an argument, before it is known where that is.
+pub(super) struct Wrong {
+    what: What,
+    /// From the inside: lists, and which of their elements.
+    path: Vec<(SEXP, Length)>,
+}
+
+enum What {
+    Fault(Fault),
+    /// Code, what was expected, what came.
+    Condition(&'static str, String, String),
+    Donated,
+    Device(Device, Device),
+}
+
+impl Wrong {
+    #[cold]
+    pub fn new(code: &'static str, expected: String, got: String) -> Box<Wrong> {
+        Box::new(Wrong { what: What::Condition(code, expected, got), path: Vec::new() })
+    }
+
+    #[cold]
+    pub fn fault(fault: Fault) -> Box<Wrong> {
+        Box::new(Wrong { what: What::Fault(fault), path: Vec::new() })
+    }
+
+    /// A fault of a handle: what it says of its argument is said of the path.
+    #[cold]
+    fn buffer(fault: Fault) -> Box<Wrong> {
+        Wrong::fault(fault)
+    }
+
+    #[cold]
+    fn donated() -> Box<Wrong> {
+        Box::new(Wrong { what: What::Donated, path: Vec::new() })
+    }
+
+    #[cold]
+    fn device(first: Device, device: Device) -> Box<Wrong> {
+        Box::new(Wrong { what: What::Device(first, device), path: Vec::new() })
+    }
+
+    #[cold]
+    fn below(mut self: Box<Self>, list: SEXP, i: Length, known: bool) -> Box<Wrong> {
+        if known {
+            self.path.push((list, i));
+        }
+        self
+    }
+
+    #[cold]
+    fn into_fault(self: Box<Self>) -> Fault {
+        let mut path = Path::default();
+        for &(list, i) in self.path.iter().rev() {
+            // SAFETY: reading the names of a list does not allocate.
+            let names = unsafe { Rf_getAttrib(list, R_NamesSymbol) };
+            path.step(i as usize, |i| describe::text(names, i as Length));
+        }
+        let path = path.into_string();
+        let path = if path.is_empty() { "args".to_owned() } else { path };
+        match self.what {
+            What::Fault(Fault::Condition(condition)) => match condition.argument.as_deref() {
+                Some("$data") => {
+                    let argument = format!("{path}$data");
+                    let message = condition.message.replacen("`$data`", &format!("`{argument}`"), 1);
+                    Fault::Condition(Box::new(crate::Condition {
+                        message,
+                        argument: Some(argument),
+                        ..*condition
+                    }))
+                }
+                Some(_) => Fault::Condition(condition),
+                None => Fault::Condition(Box::new(crate::Condition {
+                    message: format!("argument `{path}`: {}", condition.message),
+                    argument: Some(path),
+                    ..*condition
+                })),
+            },
+            What::Fault(fault) => fault,
+            What::Condition(code, expected, got) => Fault::argument(code, path, expected, got),
+            What::Donated => donated(path, "the array was donated to an earlier call and is gone"),
+            What::Device(first, device) => Fault::argument(
+                "device",
+                path,
+                format!("an array on {first}, where the first one is"),
+                format!("one on {device}"),
+            ),
+        }
+    }
+}
+
+/// The error of a buffer that was given away.
+#[cold]
+pub(super) fn donated(path: String, reason: &str) -> Fault {
+    dispatch_runtime::Error::Donated { argument: path, reason: reason.into() }.into()
+}

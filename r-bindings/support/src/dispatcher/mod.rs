@@ -1,0 +1,226 @@
+//! Dispatchers: a cache of compiled programs for the calls of one R function.
+//!
+//! [`Dispatcher::dispatch`] walks through the arguments once ([`call`]): each is checked, and written as words of the
+//! key. A hit runs the entry at once ([`run`]); a miss calls back into R ([`miss`]), and what R gives is checked and
+//! becomes an entry ([`entry`]).
+//!
+//! R code may run in the middle of a call: callbacks, and finalizers whenever R allocates. It may dispatch again, or
+//! release a buffer. So a call keeps R objects, and the buffers are read from them just before the program runs, with
+//! nothing of R in between.
+
+mod anvl;
+mod call;
+mod entry;
+mod held;
+mod miss;
+mod place;
+mod run;
+
+use std::cell::{Cell, RefCell};
+
+use dispatch_runtime::cache::Cache;
+use dispatch_runtime::{Explanation, Lru, Stats};
+
+use crate::arg::Arg;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::handle::{self, Handle, Kind};
+use crate::main_thread::MainThread;
+use crate::root::Root;
+use anvl::Atoms;
+use call::{Call, Scratch};
+use entry::{Engine, Entry};
+use held::Held;
+
+/// A family of programs that R code compiles.
+pub struct Dispatcher {
+    cache: Cache<Entry>,
+    /// What R calls the backend, a string of R's cache.
+    backend: SEXP,
+    /// Whether the backend is ours.
+    is_pjrt: bool,
+    move_inputs: bool,
+    callbacks: Callbacks,
+    /// Names of static arguments, strings of R's cache.
+    statics: Vec<SEXP>,
+    atoms: Atoms,
+    /// Keeps the R objects above alive, and those of the entries. The handle of the dispatcher refers to it, so that R
+    /// can collect what refers to the dispatcher in turn.
+    held: Held,
+    scratch: Cell<Option<Box<Scratch>>>,
+}
+
+/// R functions; `NULL` where there is none.
+struct Callbacks {
+    compile: SEXP,
+    default_device: SEXP,
+    extractor: SEXP,
+    context: SEXP,
+}
+
+impl Handle for Dispatcher {
+    fn kind() -> &'static Kind {
+        static KIND: Kind = Kind::new("Dispatcher", "pjrtdispatch dispatcher 1");
+        &KIND
+    }
+}
+
+/// The arguments of the R function `dispatcher()`.
+#[allow(missing_docs)]
+pub struct Options<'a> {
+    pub capacity: Arg<'a>,
+    pub compile: Arg<'a>,
+    pub statics: Arg<'a>,
+    pub backend: Arg<'a>,
+    pub move_inputs: Arg<'a>,
+    pub default_device: Arg<'a>,
+    pub extractor: Arg<'a>,
+    pub context: Arg<'a>,
+}
+
+/// A function, or `NULL` where it is optional.
+fn function(x: Arg<'_>, optional: bool) -> Result<SEXP> {
+    match TYPEOF(x.get()) {
+        CLOSXP | BUILTINSXP | SPECIALSXP => Ok(x.get()),
+        NILSXP if optional => Ok(x.get()),
+        _ if optional => Err(x.expected("a function or NULL")),
+        _ => Err(x.expected("a function")),
+    }
+}
+
+impl Dispatcher {
+    /// A new dispatcher, as an R object.
+    pub fn create(options: &Options<'_>) -> Result<SEXP> {
+        let capacity = options.capacity.integer()?;
+        if capacity < 1 {
+            return Err(Fault::argument("value", "capacity", "a number from 1 on", capacity));
+        }
+        let statics = options.statics.strings()?;
+        let backend = options.backend.string()?;
+        let is_pjrt = backend == "pjrt";
+        let move_inputs = options.move_inputs.flag()?;
+        let callbacks = Callbacks {
+            compile: function(options.compile, false)?,
+            default_device: function(options.default_device, true)?,
+            extractor: function(options.extractor, true)?,
+            context: function(options.context, true)?,
+        };
+        if callbacks.default_device == nil() && !move_inputs {
+            return Err(Fault::argument(
+                "value",
+                "default_device",
+                "a function unless `move_inputs` is TRUE",
+                "NULL",
+            ));
+        }
+        if callbacks.extractor == nil() && !is_pjrt {
+            let expected =
+                format!("a function, as for every backend other than \"pjrt\" (this is \"{backend}\")");
+            return Err(Fault::argument("value", "extractor", expected, "NULL"));
+        }
+        let atoms = anvl::atoms()?;
+        // In UTF-8, where the user's may have another encoding.
+        let names = crate::make::strings(&statics)?;
+        let backend_name = crate::make::string(&backend)?;
+        let objects = [
+            callbacks.compile,
+            callbacks.default_device,
+            callbacks.extractor,
+            callbacks.context,
+            names.get(),
+            backend_name.get(),
+        ];
+        let held = Held::new(&objects)?;
+        // Rooted until the handle refers to it.
+        let root = Root::new(held.list())?;
+        // SAFETY: the vectors have as many strings, which `held` keeps.
+        let (statics, backend) = unsafe {
+            let statics = (0..statics.len() as Length).map(|i| STRING_ELT(names.get(), i)).collect();
+            (statics, STRING_ELT(backend_name.get(), 0))
+        };
+        let dispatcher = Dispatcher {
+            cache: Cache::new("dispatcher", usize::try_from(capacity).unwrap_or(usize::MAX), Box::new(Lru))?,
+            backend,
+            is_pjrt,
+            move_inputs,
+            callbacks,
+            statics,
+            atoms,
+            held,
+            scratch: Cell::new(None),
+        };
+        let object = handle::wrap(dispatcher)?;
+        // SAFETY: the object is a pointer; storing does not allocate.
+        unsafe { R_SetExternalPtrProtected(object, root.get()) };
+        Ok(object)
+    }
+
+    /// Runs a call: the R function `dispatch()`.
+    #[inline]
+    pub fn dispatch(&self, args: SEXP) -> Result<SEXP> {
+        let mut call = Call::new(self, args);
+        call.walk()?;
+        let entry = match self.cache.find_words(call.words()) {
+            Some(entry) => entry,
+            None => self.miss(&mut call)?,
+        };
+        match &entry.engine {
+            Engine::Pjrt(program) => call.run_program(program),
+            Engine::Closure(function) => call.run_closure(*function),
+        }
+    }
+
+    /// Hits, misses, compiles, evictions, entries and bytes.
+    pub fn stats(&self) -> Stats {
+        self.cache.stats()
+    }
+
+    /// How many programs it keeps at most.
+    pub fn capacity(&self) -> usize {
+        self.cache.capacity()
+    }
+
+    /// The name of the backend.
+    pub fn backend(&self) -> String {
+        String::from_utf8_lossy(crate::statics::string_bytes(self.backend).map_or(&[], |(_, bytes)| bytes))
+            .into()
+    }
+
+    /// Forgets every program.
+    pub fn clear(&self) {
+        self.cache.clear();
+    }
+
+    /// Whether a call would hit, and if not, what is new about it.
+    pub fn explain(&self, args: SEXP) -> Result<Explanation> {
+        let mut call = Call::new(self, args);
+        call.walk()?;
+        self.explain_call(&call)
+    }
+
+    fn explain_call(&self, call: &Call<'_>) -> Result<Explanation> {
+        if self.cache.contains_words(call.words()) {
+            return Ok(Explanation::Hit);
+        }
+        let entries: Vec<_> = self.cache.entries().into_iter().map(|entry| entry.key).collect();
+        Ok(Explanation::nearest(&call.parts()?, &entries))
+    }
+}
+
+/// Why programs were compiled, of all dispatchers: a list for each of those who want to know, the innermost last.
+static WATCHES: MainThread<RefCell<Vec<Vec<String>>>> = MainThread::new(RefCell::new(Vec::new()));
+
+/// Begins to note compiles.
+pub fn watch() {
+    WATCHES.get().borrow_mut().push(Vec::new());
+}
+
+/// Ends the last [`watch`]; what was noted since it began. The one around it hears of that too.
+pub fn unwatch() -> Vec<String> {
+    let mut watches = WATCHES.get().borrow_mut();
+    let noted = watches.pop().unwrap_or_default();
+    if let Some(outer) = watches.last_mut() {
+        outer.extend_from_slice(&noted);
+    }
+    noted
+}

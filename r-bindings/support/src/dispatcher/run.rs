@@ -1,0 +1,327 @@
+//! Running an entry.
+
+use std::ptr::NonNull;
+
+use dispatch_runtime::engine::RawBuffer;
+use dispatch_runtime::{Array, Error, HostArray};
+
+use super::call::{Call, donated};
+use super::entry::Program;
+use crate::buffer::{self, BUFFER};
+use crate::data::{Data, shape_of};
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::root::Root;
+use crate::unwind::protect;
+use crate::{memory, upload_data};
+
+impl Call<'_> {
+    /// Calls the function of an entry with the dynamic leaves.
+    #[inline]
+    pub fn run_closure(&mut self, function: SEXP) -> Result<SEXP> {
+        let leaves = self.leaves();
+        // SAFETY: the list has room for the leaves, which the arguments keep; list and call are protected until the
+        // function has returned.
+        protect(|| unsafe {
+            let list = Rf_protect(Rf_allocVector(VECSXP, leaves.len() as Length));
+            for (i, leaf) in leaves.iter().enumerate() {
+                SET_VECTOR_ELT(list, i as Length, leaf.value);
+            }
+            let call = Rf_protect(Rf_lcons(function, Rf_cons(list, R_NilValue)));
+            let value = Rf_eval(call, R_GlobalEnv);
+            Rf_unprotect(2);
+            value
+        })
+    }
+
+    /// Runs a program and wraps its results.
+    #[inline]
+    pub fn run_program(&mut self, program: &Program) -> Result<SEXP> {
+        memory::make_room()?;
+        // In the order of the inputs, then the phantoms. Held until the program has been started: PJRT keeps what it
+        // still reads.
+        let mut temporary = Vec::new();
+        if program.has_uploads || !program.phantoms.is_empty() {
+            self.upload(program, &mut temporary)?;
+        }
+        let results = Results::make(program)?;
+        // From here to the end R does not run.
+        let executed = self.execute(program, &mut temporary);
+        if let Err(Fault::Condition(condition)) = &executed {
+            if condition.code == "pjrt" && condition.message.contains("RESOURCE_EXHAUSTED") {
+                memory::collect()?;
+                self.execute(program, &mut temporary)?;
+                return results.finish(program, &mut self.scratch.results);
+            }
+        }
+        executed?;
+        results.finish(program, &mut self.scratch.results)
+    }
+
+    /// Uploads bare R data, and makes the phantoms.
+    #[inline(never)]
+    fn upload(&self, program: &Program, temporary: &mut Vec<Array>) -> Result<()> {
+        for (i, (leaf, dtype)) in self.leaves().iter().zip(&program.uploads).enumerate() {
+            let Some(dtype) = *dtype else { continue };
+            // SAFETY: the leaf was checked to be a vector, which the arguments keep.
+            let (data, shape) = unsafe {
+                if ALTREP(leaf.value) != 0 {
+                    let value = leaf.value;
+                    protect(|| DATAPTR_RO(value))?;
+                }
+                let data = Data::read(leaf.value).expect("a leaf that was checked");
+                (
+                    data,
+                    if Rf_getAttrib(leaf.value, R_DimSymbol) == nil() {
+                        None
+                    } else {
+                        Some(shape_of(leaf.value))
+                    },
+                )
+            };
+            let shape = shape.as_deref().unwrap_or(&[]);
+            let array = upload_data(data, dtype, shape, program.device, false, "")
+                .map_err(|fault| self.named(fault, i))?;
+            temporary.push(array);
+        }
+        for aval in &program.phantoms {
+            let zeros = HostArray::zeros(aval.dtype(), aval.shape());
+            temporary
+                .push(memory::with_retry(|| program.device.client().upload(zeros.view(), program.device))?);
+        }
+        Ok(())
+    }
+
+    /// The error of an upload with the path of the input.
+    #[cold]
+    fn named(&self, fault: Fault, i: usize) -> Fault {
+        match (fault, self.paths()) {
+            (Fault::Condition(mut condition), Ok(mut paths)) => {
+                let path = paths.swap_remove(i);
+                condition.message = condition.message.replacen("``", &format!("`{path}`"), 1);
+                condition.argument = Some(path);
+                Fault::Condition(condition)
+            }
+            (fault, _) => fault,
+        }
+    }
+
+    /// Lists the buffers and starts the program. Does not touch R.
+    #[inline]
+    fn execute(&mut self, program: &Program, temporary: &mut Vec<Array>) -> Result<()> {
+        let mut buffers = std::mem::take(&mut self.scratch.buffers);
+        let ran = self.execute_with(program, temporary, &mut buffers);
+        self.scratch.buffers = buffers;
+        ran
+    }
+
+    #[inline]
+    fn execute_with(
+        &mut self,
+        program: &Program,
+        temporary: &mut Vec<Array>,
+        buffers: &mut Vec<RawBuffer>,
+    ) -> Result<()> {
+        buffers.clear();
+        for (i, constant) in program.constants.iter().enumerate() {
+            if constant.is_donated() {
+                return Err(donated(
+                    format!("const_arrays[[{}]]", i + 1),
+                    "the array was donated and is gone",
+                ));
+            }
+            buffers.push(constant.raw());
+        }
+        let uploaded = temporary.len() - program.phantoms.len();
+        let (mut next, mut copies) = (0, Vec::new());
+        for (i, leaf) in self.scratch.leaves.iter().enumerate() {
+            if !leaf.is_array {
+                buffers.push(temporary[next].raw());
+                next += 1;
+                continue;
+            }
+            let address = alive(leaf.value).ok_or_else(|| self.gone(i))?;
+            // SAFETY: the address is that of an array's handle, and R does not run before the program has started.
+            let array = unsafe { Array::from_handle_ref(&address) };
+            if array.is_donated() {
+                return Err(self.gone(i));
+            }
+            if array.device() == program.device {
+                buffers.push(array.raw());
+            } else {
+                let copy = copy(array, program)?;
+                buffers.push(copy.raw());
+                copies.push(copy);
+            }
+        }
+        debug_assert_eq!(next, uploaded);
+        buffers.extend(temporary[uploaded..].iter().map(Array::raw));
+        if !program.donated.is_empty() {
+            self.donate(program)?;
+        }
+        let results = &mut self.scratch.results;
+        results.clear();
+        results.resize(program.outputs.len(), None);
+        // SAFETY: the arguments are as many as the program takes, of its dtypes and shapes: those of the key, which were
+        // compared when the entry was made. They are alive and on its device.
+        let ran = unsafe { program.executable().compiled().execute(buffers, results) };
+        drop(copies);
+        ran.map_err(|error| self.failed(program, error))
+    }
+
+    /// Marks the inputs that the program consumes; all or none.
+    #[cold]
+    fn donate(&self, program: &Program) -> Result<()> {
+        for &i in &program.donated {
+            let leaf = self.leaves()[i as usize];
+            let Some(address) = alive(leaf.value) else { return Err(self.gone(i as usize)) };
+            // SAFETY: as in `execute_with`.
+            let array = unsafe { Array::from_handle_ref(&address) };
+            let twice =
+                self.leaves().iter().enumerate().find(|&(j, other)| {
+                    j != i as usize && other.is_array && alive(other.value) == Some(address)
+                });
+            if let Some((j, _)) = twice {
+                let paths = self.paths()?;
+                let reason =
+                    format!("the program consumes this buffer, which is passed as `{}` too", paths[j]);
+                self.take_back(program, i);
+                return Err(donated(paths[i as usize].clone(), &reason));
+            }
+            if program.constants.iter().any(|constant| constant.raw() == array.raw()) {
+                self.take_back(program, i);
+                let path = self.paths()?.swap_remove(i as usize);
+                return Err(donated(
+                    path,
+                    "the program consumes this buffer, which is one of its constants too",
+                ));
+            }
+            // A copy is consumed in its place.
+            if array.device() == program.device {
+                array.donate();
+            }
+        }
+        Ok(())
+    }
+
+    /// The call has failed and consumed nothing: the inputs that were marked before this one are whole.
+    #[cold]
+    fn take_back(&self, program: &Program, before: u32) {
+        for &i in program.donated.iter().filter(|&&i| i < before) {
+            if let Some(address) = alive(self.leaves()[i as usize].value) {
+                // SAFETY: as in `execute_with`.
+                unsafe { Array::from_handle_ref(&address) }.take_back();
+            }
+        }
+    }
+
+    #[cold]
+    fn failed(&self, program: &Program, error: Error) -> Fault {
+        self.take_back(program, u32::MAX);
+        error.into()
+    }
+
+    #[cold]
+    fn gone(&self, i: usize) -> Fault {
+        let path = match self.paths() {
+            Ok(mut paths) => paths.swap_remove(i),
+            Err(fault) => return fault,
+        };
+        match alive(self.leaves()[i].value) {
+            Some(_) => donated(path, "the array was donated to an earlier call and is gone"),
+            None => BUFFER
+                .address(self.leaves()[i].value, &format!("{path}$data"))
+                .err()
+                .unwrap_or_else(|| donated(path, "the array is gone")),
+        }
+    }
+}
+
+/// The array of a buffer that was checked to be one.
+#[inline(always)]
+fn alive(buffer: SEXP) -> Option<NonNull<std::ffi::c_void>> {
+    // SAFETY: the object is a pointer.
+    NonNull::new(unsafe { R_ExternalPtrAddr(buffer) })
+}
+
+/// Copies an input to the device of the entry, from wherever it is.
+#[cold]
+fn copy(array: &Array, program: &Program) -> Result<Array> {
+    if array.client() == program.device.client() {
+        return Ok(array.to_device(program.device)?);
+    }
+    let mut host = HostArray::zeros(array.dtype(), array.shape());
+    // SAFETY: the engine writes valid elements.
+    array.read_bytes(unsafe { host.bytes_mut() })?;
+    Ok(program.device.client().upload(host.view(), program.device)?)
+}
+
+/// The R objects of the results, made before the program runs, so that nothing can fail after it.
+struct Results {
+    value: Root,
+    /// The buffers, without address. One, or a list of them that keeps them.
+    buffers: SEXP,
+    _list: Option<Root>,
+}
+
+impl Results {
+    #[inline]
+    fn make(program: &Program) -> Result<Results> {
+        match (&program.structure, &*program.templates) {
+            (None, &[template]) => {
+                let (symbol, classes) = BUFFER.prepare()?;
+                // SAFETY: the buffer is protected until it is in the array.
+                let value = Root::make(|| unsafe {
+                    let buffer = Rf_protect(buffer::unfinished(symbol, classes));
+                    let value = Rf_shallow_duplicate(template);
+                    SET_VECTOR_ELT(value, 0, buffer);
+                    Rf_unprotect(1);
+                    value
+                })?;
+                // SAFETY: the list has the element.
+                let buffers = unsafe { VECTOR_ELT(value.get(), 0) };
+                Ok(Results { value, buffers, _list: None })
+            }
+            (structure, templates) => {
+                let (symbol, classes) = BUFFER.prepare()?;
+                // SAFETY: the list is protected; what it gets it has room for.
+                let list = Root::make(|| unsafe {
+                    let list = Rf_protect(Rf_allocVector(VECSXP, templates.len() as Length));
+                    for (i, &template) in templates.iter().enumerate() {
+                        let value = Rf_shallow_duplicate(template);
+                        SET_VECTOR_ELT(list, i as Length, value);
+                        SET_VECTOR_ELT(value, 0, buffer::unfinished(symbol, classes));
+                    }
+                    Rf_unprotect(1);
+                    list
+                })?;
+                // SAFETY: the list has as many elements.
+                let arrays: Vec<SEXP> =
+                    (0..templates.len() as Length).map(|i| unsafe { VECTOR_ELT(list.get(), i) }).collect();
+                let structure = structure.as_ref().expect("the structure of more than one result");
+                let value = structure.fill(&arrays)?;
+                Ok(Results { value, buffers: list.get(), _list: Some(list) })
+            }
+        }
+    }
+
+    /// Gives the R objects what the program gave.
+    #[inline]
+    fn finish(self, program: &Program, results: &mut [Option<RawBuffer>]) -> Result<SEXP> {
+        for (i, (result, aval)) in results.iter_mut().zip(&program.outputs).enumerate() {
+            let raw = result.take().expect("an engine that reports success fills every result");
+            let device = program.device;
+            // SAFETY: a new buffer that is ours, of the dtype and shape that the engine promises for it.
+            let array =
+                unsafe { Array::from_raw(device.client(), raw, device.index(), aval.dtype(), aval.shape()) };
+            let buffer = match self._list {
+                None => self.buffers,
+                // SAFETY: the list has the element, which is a list with a buffer.
+                Some(_) => unsafe { VECTOR_ELT(VECTOR_ELT(self.buffers, i as Length), 0) },
+            };
+            // SAFETY: the buffer was made above, and has no address yet.
+            unsafe { buffer::complete(buffer, array) };
+        }
+        Ok(self.value.release())
+    }
+}
