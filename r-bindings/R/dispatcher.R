@@ -95,9 +95,12 @@ dispatcher <- function(capacity, compile, static = character(), backend = "pjrt"
   rs_dispatcher(capacity, compile, static, backend, move_inputs, default_device, extractor, context)
 }
 
+# The native function behind `dispatch()`, set when the package is loaded: `.Call()` takes it without a search.
+dispatch_symbol <- NULL
+
 #' @rdname dispatcher
 #' @export
-dispatch <- function(dispatcher, args) .Call(savvy_rs_dispatch__impl, dispatcher, args)
+dispatch <- function(dispatcher, args) .Call(dispatch_symbol, dispatcher, args)
 
 #' @rdname dispatcher
 #' @export

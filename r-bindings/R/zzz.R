@@ -1,4 +1,5 @@
 .onLoad <- function(libname, pkgname) {
   rs_attach(raise_)
+  assign("dispatch_symbol", rs_dispatch_symbol(), topenv())
   use_tengen(topenv())
 }

@@ -2,8 +2,10 @@
  *
  * R's functions are declared here, so that building needs no R. */
 #include <setjmp.h>
+#include <stdint.h>
 
 typedef struct SEXPREC *SEXP;
+extern void R_ContinueUnwind(SEXP token);
 extern SEXP R_UnwindProtect(SEXP (*fun)(void *), void *data, void (*clean)(void *, int), void *clean_data, SEXP token);
 
 /* Does not save the signal mask, which costs a system call on some systems. */
@@ -25,4 +27,14 @@ int dispatch_r_unwind(SEXP (*fun)(void *), void *data, SEXP token) {
     if (SETJMP(buffer)) return 1;
     R_UnwindProtect(fun, data, leave, &buffer, token);
     return 0;
+}
+
+/* `src/dispatcher/direct.rs`: a value, or a token with its lowest bit set. */
+extern SEXP dispatch_r_dispatch(SEXP dispatcher, SEXP args);
+
+/* Called by R itself. What has to be continued is continued here, where no frame of Rust is left. */
+SEXP dispatch_r_dispatch_call(SEXP dispatcher, SEXP args) {
+    uintptr_t result = (uintptr_t)dispatch_r_dispatch(dispatcher, args);
+    if (result & 1) R_ContinueUnwind((SEXP)(result & ~(uintptr_t)1));
+    return (SEXP)result;
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
+use std::sync::Once;
 
 use crate::fault::{self, Fault, Result};
 use crate::ffi::SEXP;
@@ -27,6 +28,30 @@ pub fn entry(body: impl FnOnce() -> Result<SEXP>) -> savvy::Result<savvy::Sexp> 
     match guarded(body) {
         Ok(value) => Ok(savvy::Sexp(value)),
         Err(fault) => Err(fault.raise()),
+    }
+}
+
+/// [`entry`] for a function that R calls without savvy's wrapper: a value, or a token with its lowest bit set, where the
+/// C function in between has to continue R's jump.
+#[inline]
+pub(crate) fn direct(body: impl FnOnce() -> Result<SEXP>) -> SEXP {
+    // Set once; savvy's wrappers put back what they find.
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| set_hook(Box::new(hook)));
+    let result = main_thread::check()
+        .and_then(|()| catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic))));
+    match result {
+        Ok(value) => value,
+        Err(fault) => raised(fault),
+    }
+}
+
+#[cold]
+fn raised(fault: Fault) -> SEXP {
+    match fault.raise() {
+        savvy::Error::Aborted(token) => token,
+        // Without the function that raises, which is there since the package was loaded.
+        _ => crate::ffi::nil(),
     }
 }
 

@@ -122,20 +122,20 @@ unsafe extern "C" {
     pub static R_RowNamesSymbol: SEXP;
     pub static R_MissingArg: SEXP;
 
-    pub fn ALTREP(x: SEXP) -> c_int;
     pub fn ATTRIB(x: SEXP) -> SEXP;
     pub fn IS_S4_OBJECT(x: SEXP) -> c_int;
-    pub fn Rf_getCharCE(x: SEXP) -> c_int;
     pub fn FORMALS(x: SEXP) -> SEXP;
     pub fn CLOENV(x: SEXP) -> SEXP;
     pub fn R_ClosureExpr(x: SEXP) -> SEXP;
     pub fn R_BytecodeExpr(x: SEXP) -> SEXP;
-    pub fn SHALLOW_DUPLICATE_ATTRIB(to: SEXP, from: SEXP);
+    pub fn Rf_GetOption1(name: SEXP) -> SEXP;
+    pub fn R_MakeExternalPtrFn(
+        function: unsafe extern "C" fn(SEXP, SEXP) -> SEXP,
+        tag: SEXP,
+        protected: SEXP,
+    ) -> SEXP;
     pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
 }
-
-pub const CE_NATIVE: c_int = 0;
-pub const CE_BYTES: c_int = 2;
 
 unsafe extern "C" {
     /// `csrc/unwind.c`
@@ -144,6 +144,9 @@ unsafe extern "C" {
         data: *mut c_void,
         token: SEXP,
     ) -> c_int;
+
+    /// `csrc/unwind.c`
+    pub(crate) fn dispatch_r_dispatch_call(dispatcher: SEXP, args: SEXP) -> SEXP;
 }
 
 /// `NULL`.

@@ -18,6 +18,7 @@ pub mod buffer;
 pub mod client;
 mod data;
 pub mod describe;
+pub mod dispatcher;
 mod entry;
 mod executable;
 mod fault;
@@ -28,8 +29,8 @@ pub mod make;
 pub mod memory;
 mod read;
 mod root;
-pub mod tree;
 pub mod statics;
+pub mod tree;
 mod unwind;
 mod upload;
 

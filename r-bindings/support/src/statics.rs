@@ -353,8 +353,7 @@ pub(crate) fn has_class(x: SEXP, class: &CStr) -> bool {
 /// The elements of a vector. R makes them now if it has not yet.
 fn data<'a, T>(x: SEXP) -> Result<&'a [T]> {
     let length = Rf_xlength(x) as usize;
-    // SAFETY: reading a flag.
-    let data = match unsafe { ALTREP(x) } {
+    let data = match ALTREP(x) {
         // SAFETY: the object is a vector; R has its data, so nothing is made.
         0 if length > 0 => unsafe { DATAPTR_RO(x) },
         0 => std::ptr::null(),

@@ -31,10 +31,10 @@ fn rs_dispatcher(
     })
 }
 
-/// A call through a dispatcher.
+/// The function behind `dispatch()`, which R calls without a wrapper.
 #[savvy]
-fn rs_dispatch(dispatcher: savvy::Sexp, args: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| read(arg(&dispatcher, "dispatcher"))?.dispatch(args.0))
+fn rs_dispatch_symbol() -> savvy::Result<savvy::Sexp> {
+    entry(dispatcher::native_symbol)
 }
 
 fn read<'a>(dispatcher: Arg<'a>) -> Result<&'a Dispatcher> {

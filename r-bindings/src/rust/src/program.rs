@@ -20,16 +20,6 @@ impl Handle for Program {
     }
 }
 
-/// A program that is compiled for a device.
-pub struct Loaded(pub Executable);
-
-impl Handle for Loaded {
-    fn kind() -> &'static Kind {
-        static KIND: Kind = Kind::new("PJRTLoadedExecutable", "pjrtdispatch executable 1");
-        &KIND
-    }
-}
-
 /// What MLIR's bytecode begins with.
 const BYTECODE: &[u8] = b"ML\xefR";
 
@@ -84,7 +74,7 @@ fn rs_compile(program: savvy::Sexp, options: savvy::Sexp, device: savvy::Sexp) -
             [] => client.compile_on(&program.0, device)?,
             bytes => client.compile_with(&program.0, device, &CompileOptions::from_proto(bytes)?)?,
         };
-        wrap(Loaded(executable))
+        wrap(executable)
     })
 }
 
@@ -98,7 +88,7 @@ fn rs_execute(
     simplify: savvy::Sexp,
 ) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let executable: &Loaded = arg(&executable, "executable").handle()?;
+        let executable: &Executable = arg(&executable, "executable").handle()?;
         let simplify = arg(&simplify, "simplify").flag()?;
         let inputs = arg(&inputs, "...").elements()?;
         let inputs = inputs
@@ -116,7 +106,7 @@ fn rs_execute(
             Some(id) => id.integer()? as i32,
         };
         let options = RunOptions { keep: &keep, launch_id };
-        let results = memory::with_retry(|| executable.0.execute_with(&args, options))?;
+        let results = memory::with_retry(|| executable.execute_with(&args, options))?;
         drop(args);
         drop(inputs);
         give(results, simplify)
@@ -135,7 +125,7 @@ fn give(mut results: Vec<Array>, simplify: bool) -> Result<SEXP> {
 
 #[savvy]
 fn rs_executable_device(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| device_object(arg(&x, "x").handle::<Loaded>()?.0.device()))
+    entry(|| device_object(arg(&x, "x").handle::<Executable>()?.device()))
 }
 
 /// `f32[2,3]`
@@ -148,7 +138,7 @@ fn short(aval: &Aval) -> String {
 #[savvy]
 fn rs_executable_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let executable = &arg(&x, "x").handle::<Loaded>()?.0;
+        let executable = arg(&x, "x").handle::<Executable>()?;
         let list = |avals: &[Aval]| {
             let texts: Vec<String> = avals.iter().map(short).collect();
             format!("({})", texts.join(", "))
@@ -167,7 +157,7 @@ fn rs_executable_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
 #[savvy]
 fn rs_executable_hlo(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let executable = &arg(&x, "program").handle::<Loaded>()?.0;
+        let executable = arg(&x, "program").handle::<Executable>()?;
         match executable.inspect()?.optimized_hlo {
             Some(text) => Ok(make::string(&text)?.release()),
             None => Err(Fault::new("unimplemented", "the plugin does not show the optimised program")),

@@ -10,6 +10,7 @@
 
 mod anvl;
 mod call;
+mod direct;
 mod entry;
 mod held;
 mod miss;
@@ -27,6 +28,8 @@ use crate::ffi::*;
 use crate::handle::{self, Handle, Kind};
 use crate::main_thread::MainThread;
 use crate::root::Root;
+pub use direct::native_symbol;
+
 use anvl::Atoms;
 use call::{Call, Scratch};
 use entry::{Engine, Entry};
