@@ -93,6 +93,16 @@
   .Call(savvy_rs_compile__impl, `program`, `options`, `device`)
 }
 
+# Ends to note compiles; what was noted since the watch began.
+`rs_compiles_noted` <- function() {
+  .Call(savvy_rs_compiles_noted__impl)
+}
+
+# Begins to note compiles; a token for the end.
+`rs_compiles_watch` <- function() {
+  .Call(savvy_rs_compiles_watch__impl)
+}
+
 # A device from a device, its name, or `NULL` for the default one.
 `rs_device` <- function(`device`) {
   .Call(savvy_rs_device__impl, `device`)
@@ -113,6 +123,33 @@
 
 `rs_device_platform` <- function(`device`) {
   .Call(savvy_rs_device_platform__impl, `device`)
+}
+
+# Whether it is a hit, the text, and what differs: the parts, their values now and in the nearest entry.
+`rs_dispatch_explain` <- function(`dispatcher`, `args`) {
+  .Call(savvy_rs_dispatch_explain__impl, `dispatcher`, `args`)
+}
+
+# The function behind `dispatch()`, which R calls without a wrapper.
+`rs_dispatch_symbol` <- function() {
+  .Call(savvy_rs_dispatch_symbol__impl)
+}
+
+`rs_dispatcher` <- function(`capacity`, `compile`, `statics`, `backend`, `move_inputs`, `default_device`, `extractor`, `context`) {
+  .Call(savvy_rs_dispatcher__impl, `capacity`, `compile`, `statics`, `backend`, `move_inputs`, `default_device`, `extractor`, `context`)
+}
+
+# Backend and capacity, for printing.
+`rs_dispatcher_about` <- function(`dispatcher`) {
+  .Call(savvy_rs_dispatcher_about__impl, `dispatcher`)
+}
+
+`rs_dispatcher_clear` <- function(`dispatcher`) {
+  .Call(savvy_rs_dispatcher_clear__impl, `dispatcher`)
+}
+
+`rs_dispatcher_stats` <- function(`dispatcher`) {
+  .Call(savvy_rs_dispatcher_stats__impl, `dispatcher`)
 }
 
 # The name of an element type with a class, from any spelling of it.
@@ -202,6 +239,11 @@
 
 `rs_promise_value` <- function(`x`) {
   .Call(savvy_rs_promise_value__impl, `x`)
+}
+
+# The words of a static value, for the tests.
+`rs_static_words` <- function(`x`) {
+  .Call(savvy_rs_static_words__impl, `x`)
 }
 
 `rs_tree_build` <- function(`x`) {

@@ -145,6 +145,16 @@ SEXP savvy_rs_compile__impl(SEXP c_arg__program, SEXP c_arg__options, SEXP c_arg
     return handle_result(res);
 }
 
+SEXP savvy_rs_compiles_noted__impl(void) {
+    SEXP res = savvy_rs_compiles_noted__ffi();
+    return handle_result(res);
+}
+
+SEXP savvy_rs_compiles_watch__impl(void) {
+    SEXP res = savvy_rs_compiles_watch__ffi();
+    return handle_result(res);
+}
+
 SEXP savvy_rs_device__impl(SEXP c_arg__device) {
     SEXP res = savvy_rs_device__ffi(c_arg__device);
     return handle_result(res);
@@ -167,6 +177,36 @@ SEXP savvy_rs_device_name__impl(SEXP c_arg__device) {
 
 SEXP savvy_rs_device_platform__impl(SEXP c_arg__device) {
     SEXP res = savvy_rs_device_platform__ffi(c_arg__device);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dispatch_explain__impl(SEXP c_arg__dispatcher, SEXP c_arg__args) {
+    SEXP res = savvy_rs_dispatch_explain__ffi(c_arg__dispatcher, c_arg__args);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dispatch_symbol__impl(void) {
+    SEXP res = savvy_rs_dispatch_symbol__ffi();
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dispatcher__impl(SEXP c_arg__capacity, SEXP c_arg__compile, SEXP c_arg__statics, SEXP c_arg__backend, SEXP c_arg__move_inputs, SEXP c_arg__default_device, SEXP c_arg__extractor, SEXP c_arg__context) {
+    SEXP res = savvy_rs_dispatcher__ffi(c_arg__capacity, c_arg__compile, c_arg__statics, c_arg__backend, c_arg__move_inputs, c_arg__default_device, c_arg__extractor, c_arg__context);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dispatcher_about__impl(SEXP c_arg__dispatcher) {
+    SEXP res = savvy_rs_dispatcher_about__ffi(c_arg__dispatcher);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dispatcher_clear__impl(SEXP c_arg__dispatcher) {
+    SEXP res = savvy_rs_dispatcher_clear__ffi(c_arg__dispatcher);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dispatcher_stats__impl(SEXP c_arg__dispatcher) {
+    SEXP res = savvy_rs_dispatcher_stats__ffi(c_arg__dispatcher);
     return handle_result(res);
 }
 
@@ -267,6 +307,11 @@ SEXP savvy_rs_promise_is_ready__impl(SEXP c_arg__x) {
 
 SEXP savvy_rs_promise_value__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_promise_value__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_static_words__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_static_words__ffi(c_arg__x);
     return handle_result(res);
 }
 
@@ -388,11 +433,19 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_client_exists__impl", (DL_FUNC) &savvy_rs_client_exists__impl, 1},
     {"savvy_rs_client_platform__impl", (DL_FUNC) &savvy_rs_client_platform__impl, 1},
     {"savvy_rs_compile__impl", (DL_FUNC) &savvy_rs_compile__impl, 3},
+    {"savvy_rs_compiles_noted__impl", (DL_FUNC) &savvy_rs_compiles_noted__impl, 0},
+    {"savvy_rs_compiles_watch__impl", (DL_FUNC) &savvy_rs_compiles_watch__impl, 0},
     {"savvy_rs_device__impl", (DL_FUNC) &savvy_rs_device__impl, 1},
     {"savvy_rs_device_client__impl", (DL_FUNC) &savvy_rs_device_client__impl, 1},
     {"savvy_rs_device_equal__impl", (DL_FUNC) &savvy_rs_device_equal__impl, 2},
     {"savvy_rs_device_name__impl", (DL_FUNC) &savvy_rs_device_name__impl, 1},
     {"savvy_rs_device_platform__impl", (DL_FUNC) &savvy_rs_device_platform__impl, 1},
+    {"savvy_rs_dispatch_explain__impl", (DL_FUNC) &savvy_rs_dispatch_explain__impl, 2},
+    {"savvy_rs_dispatch_symbol__impl", (DL_FUNC) &savvy_rs_dispatch_symbol__impl, 0},
+    {"savvy_rs_dispatcher__impl", (DL_FUNC) &savvy_rs_dispatcher__impl, 8},
+    {"savvy_rs_dispatcher_about__impl", (DL_FUNC) &savvy_rs_dispatcher_about__impl, 1},
+    {"savvy_rs_dispatcher_clear__impl", (DL_FUNC) &savvy_rs_dispatcher_clear__impl, 1},
+    {"savvy_rs_dispatcher_stats__impl", (DL_FUNC) &savvy_rs_dispatcher_stats__impl, 1},
     {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 2},
     {"savvy_rs_executable_about__impl", (DL_FUNC) &savvy_rs_executable_about__impl, 1},
     {"savvy_rs_executable_device__impl", (DL_FUNC) &savvy_rs_executable_device__impl, 1},
@@ -413,6 +466,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_promise_await__impl", (DL_FUNC) &savvy_rs_promise_await__impl, 1},
     {"savvy_rs_promise_is_ready__impl", (DL_FUNC) &savvy_rs_promise_is_ready__impl, 1},
     {"savvy_rs_promise_value__impl", (DL_FUNC) &savvy_rs_promise_value__impl, 1},
+    {"savvy_rs_static_words__impl", (DL_FUNC) &savvy_rs_static_words__impl, 1},
     {"savvy_rs_tree_build__impl", (DL_FUNC) &savvy_rs_tree_build__impl, 1},
     {"savvy_rs_tree_child_kinds__impl", (DL_FUNC) &savvy_rs_tree_child_kinds__impl, 1},
     {"savvy_rs_tree_child_names__impl", (DL_FUNC) &savvy_rs_tree_child_names__impl, 1},

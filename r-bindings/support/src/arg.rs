@@ -288,3 +288,18 @@ fn number(value: f64) -> String {
         value => value.to_string(),
     }
 }
+
+/// The elements of a vector.
+///
+/// # Safety
+///
+/// `data` points to `length` elements that live and do not change for `'a`, unless `length` is 0: R's empty vectors
+/// have no address.
+#[inline]
+pub(crate) unsafe fn slice<'a, T>(data: *const T, length: usize) -> &'a [T] {
+    match length {
+        0 => &[],
+        // SAFETY: by the caller's promise.
+        _ => unsafe { std::slice::from_raw_parts(data, length) },
+    }
+}

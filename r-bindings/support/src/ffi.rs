@@ -53,7 +53,6 @@ unsafe extern "C" {
     pub safe fn TYPEOF(x: SEXP) -> c_uint;
     pub safe fn Rf_xlength(x: SEXP) -> Length;
     pub safe fn Rf_isObject(x: SEXP) -> c_int;
-    pub safe fn ALTREP(x: SEXP) -> c_int;
     pub safe fn R_IsNA(x: f64) -> c_int;
     pub safe fn ALTREP(x: SEXP) -> c_int;
 

@@ -350,19 +350,11 @@ pub(crate) fn has_class(x: SEXP, class: &CStr) -> bool {
     }
 }
 
-/// The elements of a vector. R makes them now if it has not yet.
+/// The elements of a vector of this type. R makes them now if it has not yet.
+#[inline]
 fn data<'a, T>(x: SEXP) -> Result<&'a [T]> {
-    let length = Rf_xlength(x) as usize;
-    let data = match ALTREP(x) {
-        // SAFETY: the object is a vector; R has its data, so nothing is made.
-        0 if length > 0 => unsafe { DATAPTR_RO(x) },
-        0 => std::ptr::null(),
-        // SAFETY: the object is a vector.
-        _ => protect(|| unsafe { DATAPTR_RO(x) })?,
-    };
-    // SAFETY: the vector has as many elements of the type that the caller knows, and lives and does not change while R
-    // does not run.
-    Ok(unsafe { slice(data.cast(), length) })
+    // SAFETY: the callers know the type, and a value does not change while R does not run.
+    unsafe { crate::data::elements(x) }
 }
 
 #[allow(non_snake_case)]

@@ -8,7 +8,7 @@ use dispatch_runtime::{Array, Error, HostArray};
 use super::call::{Call, donated};
 use super::entry::Program;
 use crate::buffer::{self, BUFFER};
-use crate::data::{Data, shape_of};
+use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
@@ -63,24 +63,14 @@ impl Call<'_> {
     fn upload(&self, program: &Program, temporary: &mut Vec<Array>) -> Result<()> {
         for (i, (leaf, dtype)) in self.leaves().iter().zip(&program.uploads).enumerate() {
             let Some(dtype) = *dtype else { continue };
-            // SAFETY: the leaf was checked to be a vector, which the arguments keep.
+            // SAFETY: the leaf was checked to be a vector, which the arguments keep. R runs no code here but its own, to
+            // make elements that it has not made yet.
             let (data, shape) = unsafe {
-                if ALTREP(leaf.value) != 0 {
-                    let value = leaf.value;
-                    protect(|| DATAPTR_RO(value))?;
-                }
-                let data = Data::read(leaf.value).expect("a leaf that was checked");
-                (
-                    data,
-                    if Rf_getAttrib(leaf.value, R_DimSymbol) == nil() {
-                        None
-                    } else {
-                        Some(shape_of(leaf.value))
-                    },
-                )
+                let data = Data::read(leaf.value)?.expect("a leaf that was checked");
+                let scalar = Rf_getAttrib(leaf.value, R_DimSymbol) == nil();
+                (data, if scalar { Shape::new() } else { shape_of(leaf.value)? })
             };
-            let shape = shape.as_deref().unwrap_or(&[]);
-            let array = upload_data(data, dtype, shape, program.device, false, "")
+            let array = upload_data(data, dtype, &shape, program.device, false, "")
                 .map_err(|fault| self.named(fault, i))?;
             temporary.push(array);
         }
