@@ -183,7 +183,7 @@ test_that("the context is asked for each call, checked, and part of the key", {
 test_that("an extractor's answer is checked", {
   answers <- list(
     `its result` = 1, `\`aval\`` = list(aval = 1), `\`aval$dtype\`` = list(aval = list(dtype = "f33", shape = 1L)),
-    `\`aval$shape\`` = list(aval = list(dtype = "f32", shape = -1)),
+    `\`aval$shape\`` = list(aval = list(dtype = "f32", shape = -1), device = 1, backend = "plain"),
     `\`backend\`` = list(aval = list(dtype = "f32", shape = 1L)),
     `\`device\`` = list(aval = list(dtype = "f32", shape = 1L), backend = "plain")
   )

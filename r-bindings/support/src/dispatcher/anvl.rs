@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use dispatch_runtime::DType;
+
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::main_thread::MainThread;
@@ -19,6 +21,17 @@ pub(super) struct Atoms {
     pub class: SEXP,
     /// `"DataType"`
     pub dtype_class: SEXP,
+    /// `"pjrt"`, the `$backend` of the arrays that are made here.
+    pub pjrt: SEXP,
+    /// Tag and class of buffers.
+    pub buffer: (SEXP, SEXP),
+    /// What an `extractor` gives.
+    pub aval: SEXP,
+    pub dtype: SEXP,
+    pub shape: SEXP,
+    pub device: SEXP,
+    /// The names of all dtypes, in the order of [`DType::ALL`].
+    pub dtypes: [SEXP; DType::ALL.len()],
 }
 
 pub(super) const FIELDS: [&str; 5] = ["data", "dtype", "shape", "device", "backend"];
@@ -29,18 +42,36 @@ pub(super) fn atoms() -> Result<Atoms> {
     if let Some(atoms) = ATOMS.get().get() {
         return Ok(atoms);
     }
+    let buffer = crate::buffer::BUFFER.prepare()?;
     let names = crate::make::strings(&FIELDS)?;
+    let pjrt = crate::make::string("pjrt")?;
+    let aval = crate::make::string("aval")?;
+    let dtypes = crate::make::strings(&DType::ALL.iter().map(|dtype| dtype.r_name()).collect::<Vec<_>>())?;
     let class = crate::make::string("AnvlArray")?;
     let dtype_class = crate::make::string("DataType")?;
     let (names, class, dtype_class) = (names.get(), class.get(), dtype_class.get());
+    let (pjrt, aval, dtypes) = (pjrt.get(), aval.get(), dtypes.get());
     // SAFETY: the vectors have these elements. They are shared, so R must not change them in place.
     let atoms = protect(|| unsafe {
-        for x in [names, class, dtype_class] {
+        for x in [names, class, dtype_class, pjrt, aval, dtypes] {
             MARK_NOT_MUTABLE(x);
             R_PreserveObject(x);
         }
-        let (data, backend, anvl_array) = (STRING_ELT(names, 0), STRING_ELT(names, 4), STRING_ELT(class, 0));
-        Atoms { data, backend, anvl_array, names, class, dtype_class }
+        Atoms {
+            data: STRING_ELT(names, 0),
+            dtype: STRING_ELT(names, 1),
+            shape: STRING_ELT(names, 2),
+            device: STRING_ELT(names, 3),
+            backend: STRING_ELT(names, 4),
+            aval: STRING_ELT(aval, 0),
+            anvl_array: STRING_ELT(class, 0),
+            names,
+            class,
+            dtype_class,
+            pjrt,
+            buffer,
+            dtypes: std::array::from_fn(|i| STRING_ELT(dtypes, i as Length)),
+        }
     })?;
     ATOMS.get().set(Some(atoms));
     Ok(atoms)
@@ -59,15 +90,38 @@ impl Atoms {
                 && (0..Rf_xlength(class)).any(|i| unsafe { STRING_ELT(class, i) } == self.anvl_array)
     }
 
+    /// The fields `$data` and `$backend` of an array that was made here and not changed.
+    #[inline(always)]
+    pub fn own_fields(&self, x: SEXP) -> Option<(SEXP, SEXP)> {
+        // SAFETY: attributes are a list of pairs, and reading one that is not there gives `NULL`; the names say that
+        // there are five fields.
+        unsafe {
+            let names = ATTRIB(x);
+            if CAR(names) != self.names || TAG(names) != R_NamesSymbol {
+                return None;
+            }
+            let class = CDR(names);
+            if CAR(class) != self.class || TAG(class) != R_ClassSymbol {
+                return None;
+            }
+            Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4)))
+        }
+    }
+
+    /// Whether a value is a buffer as it is made here.
+    #[inline(always)]
+    pub fn is_buffer(&self, x: SEXP) -> bool {
+        // SAFETY: the object is a pointer; for attributes as above.
+        TYPEOF(x) == EXTPTRSXP
+            && unsafe { R_ExternalPtrTag(x) == self.buffer.0 && CAR(ATTRIB(x)) == self.buffer.1 }
+    }
+
     /// The fields `$data` and `$backend` of an `AnvlArray`; `NULL` for a missing one.
     #[inline]
     pub fn fields(&self, x: SEXP) -> (SEXP, SEXP) {
         // SAFETY: the object is a list; reading its names does not allocate, and it has as many elements as names.
         unsafe {
             let names = Rf_getAttrib(x, R_NamesSymbol);
-            if names == self.names {
-                return (VECTOR_ELT(x, 0), VECTOR_ELT(x, 4));
-            }
             let (mut data, mut backend) = (nil(), nil());
             if TYPEOF(names) != STRSXP {
                 return (data, backend);

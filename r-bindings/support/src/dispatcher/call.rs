@@ -161,7 +161,15 @@ impl<'a> Call<'a> {
                     }
                     self.list(value, depth + 1, false)
                 }
-                VECSXP if self.dispatcher.atoms.is_array(value) => self.array(value),
+                VECSXP => match self.dispatcher.atoms.own_fields(value) {
+                    Some((data, backend))
+                        if backend == self.dispatcher.atoms.pjrt && self.dispatcher.is_pjrt =>
+                    {
+                        self.buffer(data)
+                    }
+                    _ if self.dispatcher.atoms.is_array(value) => self.array(value),
+                    _ => Err(self.refused(value)),
+                },
                 NILSXP => {
                     self.scratch.words.push(NULL);
                     Ok(())
@@ -267,10 +275,24 @@ impl<'a> Call<'a> {
         let same = TYPEOF(backend) == STRSXP
             && Rf_xlength(backend) == 1
             && unsafe { STRING_ELT(backend, 0) } == self.dispatcher.backend;
-        if !same {
-            return Err(self.refused(x));
+        match same {
+            true => self.buffer(data),
+            false => Err(self.refused(x)),
         }
-        let address = BUFFER.address(data, "$data").map_err(|fault| Wrong::buffer(fault))?;
+    }
+
+    /// The buffer of an array.
+    #[inline]
+    fn buffer(&mut self, data: SEXP) -> Result<(), Box<Wrong>> {
+        let address = match self.dispatcher.atoms.is_buffer(data) {
+            // SAFETY: the object is a pointer.
+            true => unsafe { R_ExternalPtrAddr(data) },
+            false => std::ptr::null_mut(),
+        };
+        let address = match address.is_null() {
+            false => address,
+            true => BUFFER.address(data, "$data").map_err(Wrong::fault)?,
+        };
         // SAFETY: the tag says that the address is that of an array's handle; R keeps it, and no R code runs here.
         let address = unsafe { NonNull::new_unchecked(address) };
         // SAFETY: as above.
@@ -305,10 +327,15 @@ impl<'a> Call<'a> {
 
     /// The array of another backend, which its `extractor` knows.
     fn foreign_array(&mut self, x: SEXP, data: SEXP) -> Result<(), Box<Wrong>> {
-        let seen = place::extract(self.dispatcher.callbacks.extractor, x)?;
-        if seen.backend != self.dispatcher.backend() {
-            let expected = format!("an AnvlArray of backend \"{}\"", self.dispatcher.backend());
-            return Err(Wrong::new("type", expected, format!("one of backend \"{}\"", seen.backend)));
+        let seen = place::extract(&self.dispatcher.atoms, self.dispatcher.callbacks.extractor, x)?;
+        // SAFETY: the vector has the element.
+        if unsafe { STRING_ELT(seen.backend, 0) } != self.dispatcher.backend {
+            let (backend, got) =
+                (self.dispatcher.backend(), describe::text(seen.backend, 0).unwrap_or_default());
+            if backend != got {
+                let expected = format!("an AnvlArray of backend \"{backend}\"");
+                return Err(Wrong::new("type", expected, format!("one of backend \"{got}\"")));
+            }
         }
         if !self.dispatcher.move_inputs {
             match &self.place {
@@ -326,9 +353,25 @@ impl<'a> Call<'a> {
                 _ => self.place = Place::Object(Root::new(seen.device).map_err(Wrong::fault)?),
             }
         }
-        let at = self.scratch.words.len() as u32;
-        self.scratch.words.push(ARRAY | (seen.dtype as u64) << 8 | (seen.shape.len() as u64) << 16);
-        self.scratch.words.extend(seen.shape.iter().map(|&n| n as u64));
+        let words = &mut self.scratch.words;
+        let at = words.len() as u32;
+        let head = |rank: usize| ARRAY | (seen.dtype as u64) << 8 | (rank as u64) << 16;
+        // SAFETY: the vector has as many elements, which R has made.
+        unsafe {
+            if TYPEOF(seen.shape) == INTSXP && Rf_isObject(seen.shape) == 0 && ALTREP(seen.shape) == 0 {
+                let shape = slice(INTEGER_RO(seen.shape), Rf_xlength(seen.shape) as usize);
+                words.push(head(shape.len()));
+                words.extend(shape.iter().map(|&n| i64::from(n) as u64));
+                if shape.iter().any(|&n| n < 0) {
+                    return Err(place::wrong("`aval$shape`", "sizes", seen.shape));
+                }
+            } else if let Some(shape) = place::read_shape(seen.shape) {
+                words.push(head(shape.len()));
+                words.extend(shape.iter().map(|&n| n as u64));
+            } else {
+                return Err(place::wrong("`aval$shape`", "sizes", seen.shape));
+            }
+        }
         self.scratch.leaves.push(Leaf { value: data, at, is_array: true });
         Ok(())
     }
@@ -454,12 +497,6 @@ impl Wrong {
     #[cold]
     pub fn fault(fault: Fault) -> Box<Wrong> {
         Box::new(Wrong { what: What::Fault(fault), path: Vec::new() })
-    }
-
-    /// A fault of a handle: what it says of its argument is said of the path.
-    #[cold]
-    fn buffer(fault: Fault) -> Box<Wrong> {
-        Wrong::fault(fault)
     }
 
     #[cold]

@@ -424,8 +424,7 @@ fn make_templates(call: &Call<'_>, outputs: &[Aval], device: Device) -> Result<R
         })
         .collect::<Result<_>>()?;
     let parts = &parts;
-    let backend = crate::make::string("pjrt")?;
-    let backend = backend.get();
+    let backend = atoms.pjrt;
     // SAFETY: list and templates are protected until they are one object, and have room for what they get.
     Root::make(|| unsafe {
         let list = Rf_protect(Rf_allocVector(VECSXP, parts.len() as Length));

@@ -2,6 +2,7 @@
 
 use dispatch_runtime::{DType, Device};
 
+use super::anvl::Atoms;
 use super::call::Wrong;
 use crate::describe;
 use crate::fault::{Fault, Result};
@@ -78,43 +79,70 @@ pub(super) fn device_text(x: SEXP) -> String {
 /// What an `extractor` says of an array.
 pub(super) struct Extracted {
     pub dtype: DType,
-    pub shape: Vec<i64>,
+    pub shape: SEXP,
     pub device: SEXP,
-    pub backend: String,
-    /// Keeps the device.
+    pub backend: SEXP,
+    /// Keeps all that.
     _list: Root,
 }
 
 /// Asks the `extractor` about an array.
-pub(super) fn extract(extractor: SEXP, x: SEXP) -> Result<Extracted, Box<Wrong>> {
+#[inline]
+pub(super) fn extract(atoms: &Atoms, extractor: SEXP, x: SEXP) -> Result<Extracted, Box<Wrong>> {
     let list = call(extractor, &[x]).map_err(Wrong::fault)?;
-    let wrong = |field: &str, expected: &str, got: String| {
-        Wrong::new("extractor", format!("the extractor to give {expected} as {field}"), got)
-    };
     let top = list.get();
     if TYPEOF(top) != VECSXP {
-        return Err(wrong("its result", "a list of aval, device and backend", describe::value(top)));
+        return Err(wrong("its result", "a list of aval, device and backend", top));
     }
-    let aval = field(top, "aval").unwrap_or(nil());
+    let aval = element(top, atoms.aval).unwrap_or(nil());
     if TYPEOF(aval) != VECSXP {
-        return Err(wrong("`aval`", "a list of dtype and shape", describe::value(aval)));
+        return Err(wrong("`aval`", "a list of dtype and shape", aval));
     }
-    let dtype = field(aval, "dtype").unwrap_or(nil());
-    let Some(dtype) = read_dtype(dtype).map_err(Wrong::fault)? else {
-        return Err(wrong("`aval$dtype`", "a DataType", describe_dtype(dtype)));
+    let dtype = element(aval, atoms.dtype).unwrap_or(nil());
+    let Some(dtype) =
+        known_dtype(atoms, dtype).map_or_else(|| read_dtype(dtype), |d| Ok(Some(d))).map_err(Wrong::fault)?
+    else {
+        return Err(wrong("`aval$dtype`", "a DataType", dtype));
     };
-    let shape = field(aval, "shape").unwrap_or(nil());
-    let Some(shape) = read_shape(shape) else {
-        return Err(wrong("`aval$shape`", "sizes", describe::value(shape)));
+    let shape = element(aval, atoms.shape).unwrap_or(nil());
+    let backend = element(top, atoms.backend).unwrap_or(nil());
+    if TYPEOF(backend) != STRSXP || Rf_xlength(backend) != 1 {
+        return Err(wrong("`backend`", "a string", backend));
+    }
+    let Some(device) = element(top, atoms.device) else {
+        return Err(wrong("`device`", "a device", nil()));
     };
-    let backend = field(top, "backend").unwrap_or(nil());
-    let Some(name) = describe::text(backend, 0) else {
-        return Err(wrong("`backend`", "a string", describe::value(backend)));
-    };
-    let Some(device) = field(top, "device") else {
-        return Err(wrong("`device`", "a device", "nothing".into()));
-    };
-    Ok(Extracted { dtype, shape, device, backend: name, _list: list })
+    Ok(Extracted { dtype, shape, device, backend, _list: list })
+}
+
+#[cold]
+pub(super) fn wrong(field: &str, expected: &str, got: SEXP) -> Box<Wrong> {
+    let expected = format!("the extractor to give {expected} as {field}");
+    Wrong::new("extractor", expected, describe_dtype(got))
+}
+
+/// The element of a list with this name, a string of R's cache in ASCII.
+#[inline]
+fn element(list: SEXP, name: SEXP) -> Option<SEXP> {
+    // SAFETY: reading the names of a list does not allocate; it has as many elements.
+    unsafe {
+        let names = Rf_getAttrib(list, R_NamesSymbol);
+        if TYPEOF(names) != STRSXP {
+            return None;
+        }
+        (0..Rf_xlength(list)).find(|&i| STRING_ELT(names, i) == name).map(|i| VECTOR_ELT(list, i))
+    }
+}
+
+/// A dtype by its usual name.
+#[inline]
+fn known_dtype(atoms: &Atoms, x: SEXP) -> Option<DType> {
+    if TYPEOF(x) != STRSXP || Rf_xlength(x) != 1 {
+        return None;
+    }
+    // SAFETY: the vector has the element.
+    let name = unsafe { STRING_ELT(x, 0) };
+    atoms.dtypes.iter().position(|&known| known == name).map(|i| DType::ALL[i])
 }
 
 /// The field of a list with this name.

@@ -44,7 +44,7 @@ impl Call<'_> {
         if program.has_uploads || !program.phantoms.is_empty() {
             self.upload(program, &mut temporary)?;
         }
-        let results = Results::make(program)?;
+        let results = Results::make(program, self.dispatcher.atoms.buffer)?;
         // From here to the end R does not run.
         let executed = self.execute(program, &mut temporary);
         if let Err(Fault::Condition(condition)) = &executed {
@@ -248,63 +248,76 @@ fn copy(array: &Array, program: &Program) -> Result<Array> {
 
 /// The R objects of the results, made before the program runs, so that nothing can fail after it.
 struct Results {
-    value: Root,
-    /// The buffers, without address. One, or a list of them that keeps them.
+    value: SEXP,
+    /// Keeps the value.
+    _kept: Kept,
+    /// The buffers, without address. One, or a list of arrays that keeps them.
     buffers: SEXP,
-    _list: Option<Root>,
+    list: Option<Root>,
+}
+
+/// What keeps the results alive while they are made.
+enum Kept {
+    /// They are the last object on R's stack of protected ones.
+    Stack,
+    /// They are an object elsewhere.
+    Apart { _root: Root },
+}
+
+impl Drop for Kept {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Kept::Stack = self {
+            // SAFETY: the value was protected when it was made, and nothing that was protected since is left.
+            unsafe { Rf_unprotect(1) };
+        }
+    }
 }
 
 impl Results {
     #[inline]
-    fn make(program: &Program) -> Result<Results> {
-        match (&program.structure, &*program.templates) {
-            (None, &[template]) => {
-                let (symbol, classes) = BUFFER.prepare()?;
-                // SAFETY: the buffer is protected until it is in the array.
-                let value = Root::make(|| unsafe {
-                    let buffer = Rf_protect(buffer::unfinished(symbol, classes));
-                    let value = Rf_shallow_duplicate(template);
-                    SET_VECTOR_ELT(value, 0, buffer);
-                    Rf_unprotect(1);
-                    value
-                })?;
-                // SAFETY: the list has the element.
-                let buffers = unsafe { VECTOR_ELT(value.get(), 0) };
-                Ok(Results { value, buffers, _list: None })
-            }
-            (structure, templates) => {
-                let (symbol, classes) = BUFFER.prepare()?;
-                // SAFETY: the list is protected; what it gets it has room for.
-                let list = Root::make(|| unsafe {
-                    let list = Rf_protect(Rf_allocVector(VECSXP, templates.len() as Length));
-                    for (i, &template) in templates.iter().enumerate() {
-                        let value = Rf_shallow_duplicate(template);
-                        SET_VECTOR_ELT(list, i as Length, value);
-                        SET_VECTOR_ELT(value, 0, buffer::unfinished(symbol, classes));
-                    }
-                    Rf_unprotect(1);
-                    list
-                })?;
-                // SAFETY: the list has as many elements.
-                let arrays: Vec<SEXP> =
-                    (0..templates.len() as Length).map(|i| unsafe { VECTOR_ELT(list.get(), i) }).collect();
-                let structure = structure.as_ref().expect("the structure of more than one result");
-                let value = structure.fill(&arrays)?;
-                Ok(Results { value, buffers: list.get(), _list: Some(list) })
-            }
+    fn make(program: &Program, (symbol, classes): (SEXP, SEXP)) -> Result<Results> {
+        if let (None, &[template]) = (&program.structure, &*program.templates) {
+            // SAFETY: the buffer is protected until it is in the array, and that stays protected.
+            let (value, buffers) = protect(|| unsafe {
+                let buffer = Rf_protect(buffer::unfinished(symbol, classes));
+                let value = Rf_shallow_duplicate(template);
+                SET_VECTOR_ELT(value, 0, buffer);
+                Rf_unprotect(1);
+                (Rf_protect(value), buffer)
+            })?;
+            return Ok(Results { value, _kept: Kept::Stack, buffers, list: None });
         }
+        let templates = &*program.templates;
+        // SAFETY: the list is protected; what it gets it has room for.
+        let list = Root::make(|| unsafe {
+            let list = Rf_protect(Rf_allocVector(VECSXP, templates.len() as Length));
+            for (i, &template) in templates.iter().enumerate() {
+                let value = Rf_shallow_duplicate(template);
+                SET_VECTOR_ELT(list, i as Length, value);
+                SET_VECTOR_ELT(value, 0, buffer::unfinished(symbol, classes));
+            }
+            Rf_unprotect(1);
+            list
+        })?;
+        // SAFETY: the list has as many elements.
+        let arrays: Vec<SEXP> =
+            (0..templates.len() as Length).map(|i| unsafe { VECTOR_ELT(list.get(), i) }).collect();
+        let structure = program.structure.as_ref().expect("the structure of other than one result");
+        let value = structure.fill(&arrays)?;
+        Ok(Results { value: value.get(), _kept: Kept::Apart { _root: value }, buffers: list.get(), list: Some(list) })
     }
 
     /// Gives the R objects what the program gave.
     #[inline]
     fn finish(self, program: &Program, results: &mut [Option<RawBuffer>]) -> Result<SEXP> {
+        let device = program.device;
         for (i, (result, aval)) in results.iter_mut().zip(&program.outputs).enumerate() {
             let raw = result.take().expect("an engine that reports success fills every result");
-            let device = program.device;
             // SAFETY: a new buffer that is ours, of the dtype and shape that the engine promises for it.
             let array =
                 unsafe { Array::from_raw(device.client(), raw, device.index(), aval.dtype(), aval.shape()) };
-            let buffer = match self._list {
+            let buffer = match self.list {
                 None => self.buffers,
                 // SAFETY: the list has the element, which is a list with a buffer.
                 Some(_) => unsafe { VECTOR_ELT(VECTOR_ELT(self.buffers, i as Length), 0) },
@@ -312,6 +325,6 @@ impl Results {
             // SAFETY: the buffer was made above, and has no address yet.
             unsafe { buffer::complete(buffer, array) };
         }
-        Ok(self.value.release())
+        Ok(self.value)
     }
 }
