@@ -81,9 +81,15 @@ pub fn encode_string(x: SEXP, words: &mut impl Words) -> Result<()> {
         return Ok(());
     }
     let (flag, bytes) = string_bytes(x)?;
+    encode_bytes(flag, bytes, words);
+    Ok(())
+}
+
+/// Writes what [`string_bytes`] gives.
+#[inline]
+pub(crate) fn encode_bytes(flag: u64, bytes: &[u8], words: &mut impl Words) {
     words.word(bytes.len() as u64 | flag);
     bytes_packed(bytes, words);
-    Ok(())
 }
 
 /// The bytes of a string in UTF-8, and a flag in the highest bits that tells bytes without an encoding apart.
@@ -135,10 +141,13 @@ fn double(x: f64) -> u64 {
 
 #[inline]
 fn bytes_packed(bytes: &[u8], words: &mut impl Words) {
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        words.word(u64::from_le_bytes(word));
+    let chunks = bytes.chunks_exact(8);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        words.word(u64::from_le_bytes(chunk.try_into().expect("eight bytes")));
+    }
+    if !rest.is_empty() {
+        words.word(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
     }
 }
 

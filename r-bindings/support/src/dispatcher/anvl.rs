@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use dispatch_runtime::DType;
 
+use crate::data::elements;
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::main_thread::MainThread;
@@ -78,64 +79,61 @@ pub(super) fn atoms() -> Result<Atoms> {
 }
 
 impl Atoms {
-    /// Whether a list with a class is an `AnvlArray`.
-    #[inline]
-    pub fn is_array(&self, x: SEXP) -> bool {
-        // SAFETY: reading the class does not allocate.
-        let class = unsafe { Rf_getAttrib(x, R_ClassSymbol) };
-        class == self.class
-            || TYPEOF(class) == STRSXP
-                // SAFETY: the vector has the element. Strings of R's cache are equal if they are the same object, and
-                // this one is ASCII.
-                && (0..Rf_xlength(class)).any(|i| unsafe { STRING_ELT(class, i) } == self.anvl_array)
-    }
-
-    /// The fields `$data` and `$backend` of an array that was made here and not changed.
+    /// The fields `$data` and `$backend` of a list that is an `AnvlArray`; `NULL` for a missing one.
     #[inline(always)]
-    pub fn own_fields(&self, x: SEXP) -> Option<(SEXP, SEXP)> {
-        // SAFETY: attributes are a list of pairs, and reading one that is not there gives `NULL`; the names say that
-        // there are five fields.
+    pub fn fields(&self, x: SEXP) -> Result<Option<(SEXP, SEXP)>> {
+        // SAFETY: attributes are a list of pairs. The names that are ours say that there are five fields.
         unsafe {
-            let names = ATTRIB(x);
-            if CAR(names) != self.names || TAG(names) != R_NamesSymbol {
-                return None;
+            let (mut names, mut class) = (nil(), nil());
+            let mut at = ATTRIB(x);
+            while at != nil() {
+                let tag = TAG(at);
+                if tag == R_NamesSymbol {
+                    names = CAR(at);
+                } else if tag == R_ClassSymbol {
+                    class = CAR(at);
+                }
+                at = CDR(at);
             }
-            let class = CDR(names);
-            if CAR(class) != self.class || TAG(class) != R_ClassSymbol {
-                return None;
+            // Strings of R's cache are equal if they are the same object, and these are ASCII.
+            if class != self.class && !strings(class)?.contains(&self.anvl_array) {
+                return Ok(None);
             }
-            Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4)))
+            if names == self.names {
+                return Ok(Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4))));
+            }
+            let (mut data, mut backend) = (nil(), nil());
+            // From the end, so that the first of equal names counts.
+            for (&name, &field) in strings(names)?.iter().zip(elements::<SEXP>(x)?).rev() {
+                if name == self.data {
+                    data = field;
+                } else if name == self.backend {
+                    backend = field;
+                }
+            }
+            Ok(Some((data, backend)))
         }
     }
 
     /// Whether a value is a buffer as it is made here.
     #[inline(always)]
     pub fn is_buffer(&self, x: SEXP) -> bool {
-        // SAFETY: the object is a pointer; for attributes as above.
+        // SAFETY: the object is a pointer; reading an attribute that is not there gives `NULL`.
         TYPEOF(x) == EXTPTRSXP
             && unsafe { R_ExternalPtrTag(x) == self.buffer.0 && CAR(ATTRIB(x)) == self.buffer.1 }
     }
+}
 
-    /// The fields `$data` and `$backend` of an `AnvlArray`; `NULL` for a missing one.
-    #[inline]
-    pub fn fields(&self, x: SEXP) -> (SEXP, SEXP) {
-        // SAFETY: the object is a list; reading its names does not allocate, and it has as many elements as names.
-        unsafe {
-            let names = Rf_getAttrib(x, R_NamesSymbol);
-            let (mut data, mut backend) = (nil(), nil());
-            if TYPEOF(names) != STRSXP {
-                return (data, backend);
-            }
-            // From the end, so that the first of equal names counts.
-            for i in (0..Rf_xlength(names)).rev() {
-                let name = STRING_ELT(names, i);
-                if name == self.data {
-                    data = VECTOR_ELT(x, i);
-                } else if name == self.backend {
-                    backend = VECTOR_ELT(x, i);
-                }
-            }
-            (data, backend)
-        }
+/// The strings of a character vector; none of anything else. R makes them now if it has not yet.
+///
+/// # Safety
+///
+/// R keeps the vector alive and unchanged as long as the result is used.
+#[inline(always)]
+pub(super) unsafe fn strings<'a>(x: SEXP) -> Result<&'a [SEXP]> {
+    match TYPEOF(x) {
+        // SAFETY: by the caller's promise.
+        STRSXP => unsafe { elements(x) },
+        _ => Ok(&[]),
     }
 }

@@ -16,9 +16,11 @@ use dispatch_runtime::cache::Part;
 use dispatch_runtime::{Array, DType, Device};
 
 use super::Dispatcher;
+use super::anvl::strings;
 use super::place::{self, Place};
 use crate::arg::slice;
 use crate::buffer::BUFFER;
+use crate::data::elements;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -80,6 +82,8 @@ pub(super) struct Call<'a> {
     pub default_device: Option<Root>,
     /// What `context` gave.
     pub context: Option<Root>,
+    /// A `$backend` that is the right one, of an array that the arguments keep.
+    backend: SEXP,
 }
 
 impl Drop for Call<'_> {
@@ -95,7 +99,15 @@ impl<'a> Call<'a> {
         let mut scratch = dispatcher.scratch.take().unwrap_or_default();
         scratch.words.clear();
         scratch.leaves.clear();
-        Call { dispatcher, args, scratch, place: Place::Unknown, default_device: None, context: None }
+        Call {
+            dispatcher,
+            args,
+            scratch,
+            place: Place::Unknown,
+            default_device: None,
+            context: None,
+            backend: dispatcher.atoms.pjrt,
+        }
     }
 
     #[inline]
@@ -129,62 +141,57 @@ impl<'a> Call<'a> {
     /// An unclassed list. Arguments by name may be static.
     #[inline]
     fn list(&mut self, x: SEXP, depth: u32, top: bool) -> Result<(), Box<Wrong>> {
-        let length = Rf_xlength(x);
-        // SAFETY: reading the names of a list does not allocate.
-        let names = unsafe { Rf_getAttrib(x, R_NamesSymbol) };
-        let named = TYPEOF(names) == STRSXP;
-        self.scratch.words.push(LIST | if named { NAMED } else { 0 } | (length as u64) << 16);
-        for i in 0..length {
-            let mut is_static = false;
+        // SAFETY: reading the names of a list does not allocate, and the arguments keep all that is in it.
+        let (values, names, named) = unsafe {
+            let names = Rf_getAttrib(x, R_NamesSymbol);
+            let elements = elements::<SEXP>(x).map_err(Wrong::fault)?;
+            (elements, strings(names).map_err(Wrong::fault)?, TYPEOF(names) == STRSXP)
+        };
+        let head = LIST | if named { NAMED } else { 0 } | (values.len() as u64) << 16;
+        self.scratch.words.push(head);
+        for (i, &value) in values.iter().enumerate() {
             if named {
-                // SAFETY: there are as many names as elements.
-                let name = unsafe { STRING_ELT(names, i) };
-                self.name(name, i).map_err(|wrong| wrong.below(x, i, false))?;
-                is_static = top && self.is_static(name);
-            }
-            // SAFETY: the list has the element.
-            let value = unsafe { VECTOR_ELT(x, i) };
-            if is_static {
-                self.scratch.words.push(STATIC);
-                statics::encode(value, &mut self.scratch.words)
-                    .map_err(|f| Wrong::fault(f).below(x, i, true))?;
-                continue;
-            }
-            match TYPEOF(value) {
-                VECSXP if Rf_isObject(value) == 0 => {
-                    if depth == DEPTH {
-                        return Err(Wrong::new(
-                            "value",
-                            format!("lists nested at most {DEPTH} deep"),
-                            "more".into(),
-                        ));
-                    }
-                    self.list(value, depth + 1, false)
+                let name = names[i];
+                self.name(name, i)?;
+                if top && self.is_static(name) {
+                    self.scratch.words.push(STATIC);
+                    statics::encode(value, &mut self.scratch.words)
+                        .map_err(|fault| Wrong::fault(fault).below(x, i))?;
+                    continue;
                 }
-                VECSXP => match self.dispatcher.atoms.own_fields(value) {
-                    Some((data, backend))
-                        if backend == self.dispatcher.atoms.pjrt && self.dispatcher.is_pjrt =>
-                    {
-                        self.buffer(data)
-                    }
-                    _ if self.dispatcher.atoms.is_array(value) => self.array(value),
-                    _ => Err(self.refused(value)),
-                },
-                NILSXP => {
-                    self.scratch.words.push(NULL);
-                    Ok(())
-                }
-                kind @ (LGLSXP | INTSXP | REALSXP) if Rf_isObject(value) == 0 => self.data(value, kind),
-                _ => Err(self.refused(value)),
             }
-            .map_err(|wrong| wrong.below(x, i, true))?;
+            self.value(value, depth).map_err(|wrong| wrong.below(x, i))?;
         }
         Ok(())
     }
 
+    /// What is in a list.
+    #[inline(always)]
+    fn value(&mut self, value: SEXP, depth: u32) -> Result<(), Box<Wrong>> {
+        match TYPEOF(value) {
+            VECSXP if Rf_isObject(value) == 0 => {
+                if depth == DEPTH {
+                    let expected = format!("lists nested at most {DEPTH} deep");
+                    return Err(Wrong::new("value", expected, "more".into()));
+                }
+                self.list(value, depth + 1, false)
+            }
+            VECSXP => match self.dispatcher.atoms.fields(value).map_err(Wrong::fault)? {
+                Some((data, backend)) => self.array(value, data, backend),
+                None => Err(self.refused(value)),
+            },
+            NILSXP => {
+                self.scratch.words.push(NULL);
+                Ok(())
+            }
+            kind @ (LGLSXP | INTSXP | REALSXP) if Rf_isObject(value) == 0 => self.data(value, kind),
+            _ => Err(self.refused(value)),
+        }
+    }
+
     /// The name of an element: its bytes in UTF-8, up to seven of them with the length in one word.
     #[inline]
-    fn name(&mut self, name: SEXP, i: Length) -> Result<(), Box<Wrong>> {
+    fn name(&mut self, name: SEXP, i: usize) -> Result<(), Box<Wrong>> {
         // SAFETY: reading a variable of R.
         if name == unsafe { R_NaString } {
             return Err(Wrong::new(
@@ -197,9 +204,10 @@ impl<'a> Call<'a> {
         if flag == 0 && bytes.len() < 8 {
             let packed = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
             self.scratch.words.push(packed | (0x80 | bytes.len() as u64) << 56);
-            return Ok(());
+        } else {
+            statics::encode_bytes(flag, bytes, &mut self.scratch.words);
         }
-        statics::encode_string(name, &mut self.scratch.words).map_err(Wrong::fault)
+        Ok(())
     }
 
     #[inline]
@@ -251,34 +259,36 @@ impl<'a> Call<'a> {
             "an AnvlArray of backend \"{}\", or a logical, integer or double scalar or array without a class",
             self.dispatcher.backend()
         );
-        let got = match TYPEOF(x) {
-            VECSXP if self.dispatcher.atoms.is_array(x) => {
-                let (_, backend) = self.dispatcher.atoms.fields(x);
-                match describe::text(backend, 0) {
-                    Some(name) => format!("an AnvlArray of backend \"{name}\""),
-                    None => "an AnvlArray without a backend".into(),
-                }
-            }
-            _ => describe::value(x),
+        let array = match TYPEOF(x) {
+            VECSXP => self.dispatcher.atoms.fields(x).ok().flatten(),
+            _ => None,
+        };
+        let got = match array.map(|(_, backend)| describe::text(backend, 0)) {
+            Some(Some(name)) => format!("an AnvlArray of backend \"{name}\""),
+            Some(None) => "an AnvlArray without a backend".into(),
+            None => describe::value(x),
         };
         Wrong::new("type", expected, got)
     }
 
-    /// An `AnvlArray`.
-    #[inline]
-    fn array(&mut self, x: SEXP) -> Result<(), Box<Wrong>> {
-        let (data, backend) = self.dispatcher.atoms.fields(x);
+    /// An `AnvlArray` with these fields.
+    #[inline(always)]
+    fn array(&mut self, x: SEXP, data: SEXP, backend: SEXP) -> Result<(), Box<Wrong>> {
         if !self.dispatcher.is_pjrt {
             return self.foreign_array(x, data);
         }
-        // SAFETY: the vector has the element.
-        let same = TYPEOF(backend) == STRSXP
-            && Rf_xlength(backend) == 1
-            && unsafe { STRING_ELT(backend, 0) } == self.dispatcher.backend;
-        match same {
-            true => self.buffer(data),
-            false => Err(self.refused(x)),
+        if backend != self.backend {
+            // SAFETY: the vector has the element.
+            let same = TYPEOF(backend) == STRSXP
+                && Rf_xlength(backend) == 1
+                && unsafe { STRING_ELT(backend, 0) } == self.dispatcher.backend;
+            if !same {
+                return Err(self.refused(x));
+            }
+            // Many arrays share it.
+            self.backend = backend;
         }
+        self.buffer(data)
     }
 
     /// The buffer of an array.
@@ -477,7 +487,7 @@ pub(super) fn r_type(code: u32) -> &'static str {
 pub(super) struct Wrong {
     what: What,
     /// From the inside: lists, and which of their elements.
-    path: Vec<(SEXP, Length)>,
+    path: Vec<(SEXP, usize)>,
 }
 
 enum What {
@@ -510,10 +520,8 @@ impl Wrong {
     }
 
     #[cold]
-    fn below(mut self: Box<Self>, list: SEXP, i: Length, known: bool) -> Box<Wrong> {
-        if known {
-            self.path.push((list, i));
-        }
+    fn below(mut self: Box<Self>, list: SEXP, i: usize) -> Box<Wrong> {
+        self.path.push((list, i));
         self
     }
 
@@ -523,7 +531,7 @@ impl Wrong {
         for &(list, i) in self.path.iter().rev() {
             // SAFETY: reading the names of a list does not allocate.
             let names = unsafe { Rf_getAttrib(list, R_NamesSymbol) };
-            path.step(i as usize, |i| describe::text(names, i as Length));
+            path.step(i, |i| describe::text(names, i as Length));
         }
         let path = path.into_string();
         let path = if path.is_empty() { "args".to_owned() } else { path };

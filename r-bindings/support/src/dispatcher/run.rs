@@ -305,7 +305,12 @@ impl Results {
             (0..templates.len() as Length).map(|i| unsafe { VECTOR_ELT(list.get(), i) }).collect();
         let structure = program.structure.as_ref().expect("the structure of other than one result");
         let value = structure.fill(&arrays)?;
-        Ok(Results { value: value.get(), _kept: Kept::Apart { _root: value }, buffers: list.get(), list: Some(list) })
+        Ok(Results {
+            value: value.get(),
+            _kept: Kept::Apart { _root: value },
+            buffers: list.get(),
+            list: Some(list),
+        })
     }
 
     /// Gives the R objects what the program gave.
