@@ -18,6 +18,7 @@ use dispatch_runtime::{Array, DType, Device};
 use super::Dispatcher;
 use super::anvl::strings;
 use super::place::{self, Place};
+use super::signature::{self, Signature};
 use crate::arg::slice;
 use crate::buffer::BUFFER;
 use crate::data::elements;
@@ -54,13 +55,12 @@ pub(super) struct Leaf {
     /// The `$data` of an array, or bare R data.
     pub value: SEXP,
     /// Where its words begin.
-    at: u32,
+    pub at: u32,
     pub is_array: bool,
 }
 
 /// What a leaf is to the key.
 pub(super) struct LeafAval<'a> {
-    pub kind: &'static str,
     pub dtype: &'static str,
     pub shape: &'a [u64],
 }
@@ -436,13 +436,7 @@ impl<'a> Call<'a> {
 
     /// What a leaf is to the key.
     pub fn aval(&self, leaf: Leaf) -> LeafAval<'_> {
-        let words = &self.scratch.words[leaf.at as usize..];
-        let (code, rank) = ((words[0] >> 8) as u8, (words[0] >> 16) as usize);
-        let (kind, dtype) = match leaf.is_array {
-            true => ("array", DType::ALL.iter().find(|&&d| d as u8 == code).expect("a dtype").r_name()),
-            false => ("rdata", r_type(code.into())),
-        };
-        LeafAval { kind, dtype, shape: &words[1..1 + rank] }
+        aval(&self.scratch.words[leaf.at as usize..], leaf.is_array)
     }
 
     /// The dtype of an array, or the type of R data.
@@ -459,19 +453,45 @@ impl<'a> Call<'a> {
 
     /// For each leaf of the arguments whether it is static.
     pub fn static_mask(&self, tree: &crate::tree::Tree) -> Vec<bool> {
-        // SAFETY: reading the names of a list does not allocate.
-        let names = unsafe { Rf_getAttrib(self.args, R_NamesSymbol) };
-        let chosen: Vec<bool> = (0..Rf_xlength(self.args))
-            // SAFETY: there are as many names as elements.
-            .map(|i| TYPEOF(names) == STRSXP && self.is_static(unsafe { STRING_ELT(names, i) }))
-            .collect();
+        // SAFETY: the arguments were walked through, so their names are there.
+        let names = unsafe { strings(Rf_getAttrib(self.args, R_NamesSymbol)) }.unwrap_or_default();
+        let unnamed = names.is_empty() || self.dispatcher.statics.is_empty();
+        if unnamed {
+            return vec![false; tree.size()];
+        }
+        let chosen: Vec<bool> = names.iter().map(|&name| self.is_static(name)).collect();
         tree.leaf_mask(&chosen)
+    }
+
+    /// The values of the static arguments.
+    pub fn static_values(&self) -> Vec<SEXP> {
+        if self.dispatcher.statics.is_empty() {
+            return Vec::new();
+        }
+        // SAFETY: the arguments were walked through, so their elements and names are there.
+        unsafe {
+            let names = strings(Rf_getAttrib(self.args, R_NamesSymbol)).unwrap_or_default();
+            let values = elements::<SEXP>(self.args).unwrap_or_default();
+            let chosen = names.iter().zip(values).filter(|&(&name, _)| self.is_static(name));
+            chosen.map(|(_, &value)| value).collect()
+        }
     }
 
     /// The key for people.
     pub fn parts(&self) -> Result<Vec<Part>> {
-        super::miss::parts(self)
+        let kept = signature::objects(self, &[])?;
+        Signature::of(self, kept.get())?.parts()
     }
+}
+
+/// What the words of a leaf say.
+pub(super) fn aval(words: &[u64], is_array: bool) -> LeafAval<'_> {
+    let (code, rank) = ((words[0] >> 8) as u8, (words[0] >> 16) as usize);
+    let dtype = match is_array {
+        true => DType::ALL.iter().find(|&&d| d as u8 == code).expect("a dtype").r_name(),
+        false => r_type(code.into()),
+    };
+    LeafAval { dtype, shape: &words[1..1 + rank] }
 }
 
 /// The type of R data as `typeof()` gives it.
@@ -526,6 +546,7 @@ impl Wrong {
     }
 
     #[cold]
+    #[allow(clippy::boxed_local)] // it comes in a box
     fn into_fault(self: Box<Self>) -> Fault {
         let mut path = Path::default();
         for &(list, i) in self.path.iter().rev() {

@@ -1,6 +1,7 @@
 //! What a callback gives, checked, and kept for calls to come.
 
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 use dispatch_runtime::cache::Weigh;
 use dispatch_runtime::{Array, Aval, Client, DType, Device, Executable};
@@ -8,6 +9,7 @@ use dispatch_runtime::{Array, Aval, Client, DType, Device, Executable};
 use super::call::{Call, Leaf};
 use super::held::Slot;
 use super::place::{self, Place};
+use super::signature::{self, Signature};
 use crate::arg::arg;
 use crate::buffer;
 use crate::describe;
@@ -16,13 +18,12 @@ use crate::ffi::*;
 use crate::handle;
 use crate::root::Root;
 use crate::tree::{Template, Tree};
-use crate::unwind::protect;
 
 /// A compiled program of a dispatcher.
 pub(super) struct Entry {
     pub engine: Engine,
     /// The R objects below, the static values of the key, and the device.
-    _kept: Slot,
+    _kept: (Slot, Rc<Signature>),
     bytes: u64,
 }
 
@@ -444,40 +445,11 @@ fn make_templates(call: &Call<'_>, outputs: &[Aval], device: Device) -> Result<R
     })
 }
 
-/// Keeps these objects, and what the words of the key name by identity.
-fn keep(call: &Call<'_>, objects: &[SEXP]) -> Result<Slot> {
-    let of_key = [
-        // Static values; with them all arguments would be kept, and the buffers with those.
-        statics_of(call)?,
-        Some(match &call.place {
-            Place::Object(device) => Root::new(device.get())?,
-            _ => Root::new(nil())?,
-        }),
-        call.context.as_ref().map(|context| Root::new(context.get())).transpose()?,
-    ];
-    let all: Vec<SEXP> = objects.iter().copied().chain(of_key.iter().flatten().map(Root::get)).collect();
-    let list = crate::make::list(&all)?;
-    call.dispatcher.held.keep(list.get())
-}
-
-fn statics_of(call: &Call<'_>) -> Result<Option<Root>> {
-    if call.dispatcher.statics.is_empty() {
-        return Ok(None);
-    }
-    // SAFETY: reading the names of a list does not allocate, and there are as many names as elements.
-    let values: Vec<SEXP> = unsafe {
-        let names = Rf_getAttrib(call.args, R_NamesSymbol);
-        if TYPEOF(names) != STRSXP {
-            return Ok(None);
-        }
-        (0..Rf_xlength(call.args))
-            .filter(|&i| call.is_static(STRING_ELT(names, i)))
-            .map(|i| VECTOR_ELT(call.args, i))
-            .collect()
-    };
-    // R must not change them in place, whoever has them.
-    protect(|| ())?;
-    // SAFETY: the values are objects of R.
-    values.iter().for_each(|&x| unsafe { MARK_NOT_MUTABLE(x) });
-    crate::make::list(&values).map(Some)
+/// Keeps these objects, and what the words of the key name by identity; the signature of the call goes with them.
+fn keep(call: &Call<'_>, objects: &[SEXP]) -> Result<(Slot, Rc<Signature>)> {
+    let list = signature::objects(call, objects)?;
+    let signature = Signature::of(call, list.get())?;
+    let slot = call.dispatcher.held.keep(list.get())?;
+    call.dispatcher.remember(&signature);
+    Ok((slot, signature))
 }

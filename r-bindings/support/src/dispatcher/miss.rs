@@ -1,20 +1,20 @@
 //! A call that misses: R compiles.
 
+use std::cell::Cell;
 use std::time::Instant;
 
-use dispatch_runtime::cache::{Part, Pin};
+use dispatch_runtime::cache::Pin;
 use dispatch_runtime::{Error, Explanation};
 
 use super::call::Call;
 use super::entry::{self, Entry};
-use super::place::{self, Place};
+use super::place;
 use super::{Dispatcher, WATCHES};
-use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle;
+use crate::main_thread::MainThread;
 use crate::root::Root;
-use crate::statics;
 use crate::tree::Tree;
 use crate::unwind::protect;
 
@@ -30,14 +30,17 @@ impl Dispatcher {
             false => None,
         };
         let (call, mut failed, mut seconds) = (&*call, None, 0.0);
+        let built = Cell::new(false);
         let found = self.cache.get_or_build_words(
             call.words(),
-            || call.parts().unwrap_or_default(),
+            // Asked for an error, and for the entry, which has its signature.
+            || if built.get() { Vec::new() } else { call.parts().unwrap_or_default() },
             || {
                 let start = Instant::now();
-                let built = self.build(call);
+                let entry = self.build(call);
                 seconds = start.elapsed().as_secs_f64();
-                built.map_err(|fault| {
+                built.set(true);
+                entry.map_err(|fault| {
                     failed = Some(fault);
                     // Nobody sees it: R has one thread.
                     Error::Option { option: "compile", expected: String::new(), got: String::new() }
@@ -93,6 +96,7 @@ fn log(reason: &Explanation, seconds: f64) -> Result<()> {
 
 /// What the callback gets.
 fn info(call: &Call<'_>) -> Result<Root> {
+    let shared = shared()?;
     let (tree, leaves) = Tree::split(call.args, "args")?;
     let mask = call.static_mask(&tree);
     let tree = Root::new(handle::wrap(tree)?)?;
@@ -113,7 +117,6 @@ fn info(call: &Call<'_>) -> Result<Root> {
         let avals = set(4, Rf_allocVector(VECSXP, values.len() as Length));
         set(5, default_device);
         set(6, context);
-        let fields = Rf_protect(names(&AVAL));
         let mut dynamic = call.leaves().iter();
         for (i, &value) in values.iter().enumerate() {
             SET_VECTOR_ELT(list, i as Length, value);
@@ -125,7 +128,7 @@ fn info(call: &Call<'_>) -> Result<Root> {
             let seen = call.aval(leaf);
             let aval = Rf_allocVector(VECSXP, AVAL.len() as Length);
             SET_VECTOR_ELT(avals, i as Length, aval);
-            SET_VECTOR_ELT(aval, 0, Rf_ScalarString(crate::make::charsxp(seen.kind)));
+            SET_VECTOR_ELT(aval, 0, if leaf.is_array { shared.array } else { shared.rdata });
             SET_VECTOR_ELT(aval, 1, Rf_ScalarString(crate::make::charsxp(seen.dtype)));
             let shape = Rf_allocVector(INTSXP, seen.shape.len() as Length);
             SET_VECTOR_ELT(aval, 2, shape);
@@ -133,10 +136,10 @@ fn info(call: &Call<'_>) -> Result<Root> {
                 // No array of R's has a size beyond; of a plugin's array it would be the largest integer.
                 INTEGER(shape).add(k).write(i32::try_from(n as i64).unwrap_or(i32::MAX));
             }
-            Rf_setAttrib(aval, R_NamesSymbol, fields);
+            Rf_setAttrib(aval, R_NamesSymbol, shared.aval);
         }
-        Rf_setAttrib(info, R_NamesSymbol, names(&INFO));
-        Rf_unprotect(2);
+        Rf_setAttrib(info, R_NamesSymbol, shared.info);
+        Rf_unprotect(1);
         info
     })
 }
@@ -144,87 +147,31 @@ fn info(call: &Call<'_>) -> Result<Root> {
 const INFO: [&str; 7] = ["args", "in_tree", "leaves", "is_static", "avals", "default_device", "context"];
 const AVAL: [&str; 3] = ["kind", "dtype", "shape"];
 
-/// # Safety
-///
-/// Inside [`protect`]; the result is not protected.
-unsafe fn names(names: &[&str]) -> SEXP {
-    // SAFETY: by the caller's promise; the vector is protected while its elements are made.
-    unsafe {
-        let out = Rf_protect(Rf_allocVector(STRSXP, names.len() as Length));
-        for (i, name) in names.iter().enumerate() {
-            SET_STRING_ELT(out, i as Length, crate::make::charsxp(name));
-        }
-        Rf_unprotect(1);
-        out
-    }
+/// Vectors that all these lists share.
+#[derive(Clone, Copy)]
+struct Shared {
+    info: SEXP,
+    aval: SEXP,
+    array: SEXP,
+    rdata: SEXP,
 }
 
-/// The key of a call for people: the structure if it is not plain, then each leaf, the device and the context.
-pub(super) fn parts(call: &Call<'_>) -> Result<Vec<Part>> {
-    let (tree, leaves) = Tree::split(call.args, "args")?;
-    let mask = call.static_mask(&tree);
-    let mut parts = Vec::with_capacity(tree.size() + 3);
-    let mut part = |name: String, value: String| parts.push(Part { name, value });
-    part("the structure".into(), structure(&tree));
-    let mut dynamic = call.leaves().iter();
-    for (i, &value) in leaves.values.iter().enumerate() {
-        let name = format!("`{}`", tree.path(i));
-        match (mask[i], dynamic.as_slice().first()) {
-            (false, Some(&leaf)) => {
-                dynamic.next();
-                let aval = call.aval(leaf);
-                let sizes: Vec<String> = aval.shape_i64().map(|n| n.to_string()).collect();
-                let kind = if leaf.is_array { "" } else { "bare " };
-                part(name, format!("{kind}{}[{}]", aval.dtype, sizes.join(",")));
-            }
-            _ => part(name, static_text(value)?),
+fn shared() -> Result<Shared> {
+    static SHARED: MainThread<Cell<Option<Shared>>> = MainThread::new(Cell::new(None));
+    if let Some(shared) = SHARED.get().get() {
+        return Ok(shared);
+    }
+    let (info, aval) = (crate::make::strings(&INFO)?, crate::make::strings(&AVAL)?);
+    let (info, aval) = (info.get(), aval.get());
+    // SAFETY: the objects are vectors of R, which their roots keep until they are preserved.
+    protect(|| unsafe {
+        for x in [info, aval] {
+            MARK_NOT_MUTABLE(x);
+            R_PreserveObject(x);
         }
-    }
-    match &call.place {
-        _ if call.dispatcher.move_inputs => {}
-        Place::Device(device) => part("the device".into(), device.to_string()),
-        Place::Object(device) => part("the device".into(), static_text(device.get())?),
-        Place::Unknown => {}
-    }
-    if let Some(context) = &call.context {
-        part("the context".into(), static_text(context.get())?);
-    }
-    Ok(parts)
-}
-
-/// A structure as text: `list(x = *, list(*, *))` without the leaves' values.
-fn structure(tree: &Tree) -> String {
-    tree.repr()
-}
-
-/// A static value: as R writes it if it is short, else what it is, with a number that tells two values apart.
-fn static_text(x: SEXP) -> Result<String> {
-    // SAFETY: reading the attributes.
-    if ALTREP(x) == 0 && unsafe { ATTRIB(x) } == nil() && Rf_xlength(x) == 1 {
-        // SAFETY: the vectors have one element.
-        unsafe {
-            match TYPEOF(x) {
-                LGLSXP if *LOGICAL_RO(x) == NA_INTEGER => return Ok("NA".into()),
-                LGLSXP => return Ok(if *LOGICAL_RO(x) != 0 { "TRUE" } else { "FALSE" }.into()),
-                INTSXP if *INTEGER_RO(x) == NA_INTEGER => return Ok("NA_integer_".into()),
-                INTSXP => return Ok(format!("{}L", *INTEGER_RO(x))),
-                REALSXP if R_IsNA(*REAL_RO(x)) != 0 => return Ok("NA_real_".into()),
-                REALSXP => return Ok(format!("{}", *REAL_RO(x))),
-                STRSXP => {
-                    if let Some(text) = describe::text(x, 0).filter(|text| text.chars().count() <= 60) {
-                        return Ok(format!("{text:?}"));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    let mut words = Vec::new();
-    statics::encode(x, &mut words)?;
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for word in words {
-        hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
-        hash ^= hash >> 29;
-    }
-    Ok(format!("{} ({:06x})", describe::value(x), hash & 0xff_ffff))
+    })?;
+    let (array, rdata) = (crate::make::shared_string("array")?, crate::make::shared_string("rdata")?);
+    let shared = Shared { info, aval, array, rdata };
+    SHARED.get().set(Some(shared));
+    Ok(shared)
 }

@@ -16,8 +16,10 @@ mod held;
 mod miss;
 mod place;
 mod run;
+mod signature;
 
 use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 
 use dispatch_runtime::cache::Cache;
 use dispatch_runtime::{Explanation, Lru, Stats};
@@ -34,6 +36,7 @@ use anvl::Atoms;
 use call::{Call, Scratch};
 use entry::{Engine, Entry};
 use held::Held;
+use signature::Signature;
 
 /// A family of programs that R code compiles.
 pub struct Dispatcher {
@@ -51,6 +54,8 @@ pub struct Dispatcher {
     /// can collect what refers to the dispatcher in turn.
     held: Held,
     scratch: Cell<Option<Box<Scratch>>>,
+    /// Those of the entries that are alive, and of some that are not, the latest last.
+    signatures: RefCell<Vec<Weak<Signature>>>,
 }
 
 /// R functions; `NULL` where there is none.
@@ -151,6 +156,7 @@ impl Dispatcher {
             atoms,
             held,
             scratch: Cell::new(None),
+            signatures: RefCell::default(),
         };
         let object = handle::wrap(dispatcher)?;
         // SAFETY: the object is a pointer; storing does not allocate.
@@ -205,8 +211,19 @@ impl Dispatcher {
         if self.cache.contains_words(call.words()) {
             return Ok(Explanation::Hit);
         }
-        let entries: Vec<_> = self.cache.entries().into_iter().map(|entry| entry.key).collect();
+        let signatures: Vec<Rc<Signature>> =
+            self.signatures.borrow().iter().rev().filter_map(Weak::upgrade).collect();
+        let entries = signatures.iter().map(|signature| signature.parts()).collect::<Result<Vec<_>>>()?;
         Ok(Explanation::nearest(&call.parts()?, &entries))
+    }
+
+    /// Remembers the signature of a new entry as long as that lives.
+    fn remember(&self, signature: &Rc<Signature>) {
+        let mut signatures = self.signatures.borrow_mut();
+        if signatures.len() == signatures.capacity() {
+            signatures.retain(|signature| signature.strong_count() > 0);
+        }
+        signatures.push(Rc::downgrade(signature));
     }
 }
 

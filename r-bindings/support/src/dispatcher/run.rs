@@ -46,11 +46,11 @@ impl Call<'_> {
         }
         let results = Results::make(program, self.dispatcher.atoms.buffer)?;
         // From here to the end R does not run.
-        let executed = self.execute(program, &mut temporary);
+        let executed = self.execute(program, &temporary);
         if let Err(Fault::Condition(condition)) = &executed {
             if condition.code == "pjrt" && condition.message.contains("RESOURCE_EXHAUSTED") {
                 memory::collect()?;
-                self.execute(program, &mut temporary)?;
+                self.execute(program, &temporary)?;
                 return results.finish(program, &mut self.scratch.results);
             }
         }
@@ -98,7 +98,7 @@ impl Call<'_> {
 
     /// Lists the buffers and starts the program. Does not touch R.
     #[inline]
-    fn execute(&mut self, program: &Program, temporary: &mut Vec<Array>) -> Result<()> {
+    fn execute(&mut self, program: &Program, temporary: &[Array]) -> Result<()> {
         let mut buffers = std::mem::take(&mut self.scratch.buffers);
         let ran = self.execute_with(program, temporary, &mut buffers);
         self.scratch.buffers = buffers;
@@ -109,7 +109,7 @@ impl Call<'_> {
     fn execute_with(
         &mut self,
         program: &Program,
-        temporary: &mut Vec<Array>,
+        temporary: &[Array],
         buffers: &mut Vec<RawBuffer>,
     ) -> Result<()> {
         buffers.clear();

@@ -1,0 +1,139 @@
+//! What the key of an entry says, kept for people who ask why a later call is another one.
+//!
+//! A miss stores no words for people: they are made when somebody asks.
+
+use std::rc::Rc;
+
+use dispatch_runtime::Device;
+use dispatch_runtime::cache::Part;
+
+use super::call::{self, Call};
+use super::place::Place;
+use crate::describe;
+use crate::fault::Result;
+use crate::ffi::*;
+use crate::root::Root;
+use crate::statics;
+use crate::tree::Tree;
+
+/// The key of a call with the structure and the objects that its words are of.
+pub(super) struct Signature {
+    tree: Tree,
+    is_static: Vec<bool>,
+    words: Box<[u64]>,
+    /// For each dynamic leaf where its words begin, and whether it is an array.
+    leaves: Box<[(u32, bool)]>,
+    device: Option<Device>,
+    has_device_object: bool,
+    has_context: bool,
+    /// A list that the entry keeps: static values, the device, the context.
+    kept: SEXP,
+}
+
+/// What the words of a call's key name by identity, and what explains them: a list of the static values, the device and
+/// the context, then these objects.
+pub(super) fn objects(call: &Call<'_>, more: &[SEXP]) -> Result<Root> {
+    // With all arguments the buffers would be kept.
+    let values = call.static_values();
+    // R must not change them in place, whoever has them.
+    // SAFETY: the values are objects of R.
+    values.iter().for_each(|&x| unsafe { MARK_NOT_MUTABLE(x) });
+    let values = crate::make::list(&values)?;
+    let device = match &call.place {
+        Place::Object(device) => device.get(),
+        _ => nil(),
+    };
+    let context = call.context.as_ref().map_or_else(nil, Root::get);
+    let all: Vec<SEXP> = [values.get(), device, context].into_iter().chain(more.iter().copied()).collect();
+    crate::make::list(&all)
+}
+
+impl Signature {
+    /// That of a call; `kept` is from [`objects`], and is kept by the caller.
+    pub fn of(call: &Call<'_>, kept: SEXP) -> Result<Rc<Signature>> {
+        let tree = Tree::of(call.args, "args")?;
+        Ok(Rc::new(Signature {
+            is_static: call.static_mask(&tree),
+            tree,
+            words: call.words().into(),
+            leaves: call.leaves().iter().map(|leaf| (leaf.at, leaf.is_array)).collect(),
+            device: match call.place {
+                Place::Device(device) if !call.dispatcher.move_inputs => Some(device),
+                _ => None,
+            },
+            has_device_object: matches!(call.place, Place::Object(_)),
+            has_context: call.context.is_some(),
+            kept,
+        }))
+    }
+
+    /// The key for people: the structure, each leaf, the device and the context.
+    pub fn parts(&self) -> Result<Vec<Part>> {
+        // Whoever keeps the list may lose it while R runs.
+        let kept = Root::new(self.kept)?;
+        // SAFETY: the list has these elements.
+        let (values, device, context) =
+            unsafe { (VECTOR_ELT(kept.get(), 0), VECTOR_ELT(kept.get(), 1), VECTOR_ELT(kept.get(), 2)) };
+        let (_, statics) = Tree::split(values, "args")?;
+        let mut statics = statics.values.iter();
+        let mut leaves = self.leaves.iter();
+        let mut parts = Vec::with_capacity(self.is_static.len() + 3);
+        let mut part = |name: String, value: String| parts.push(Part { name, value });
+        part("the structure".into(), self.tree.repr());
+        for (i, &is_static) in self.is_static.iter().enumerate() {
+            let name = format!("`{}`", self.tree.path(i));
+            match is_static {
+                true => part(name, static_text(*statics.next().unwrap_or(&nil()))?),
+                false => {
+                    let &(at, is_array) = leaves.next().expect("as many leaves");
+                    let aval = call::aval(&self.words[at as usize..], is_array);
+                    let sizes: Vec<String> = aval.shape_i64().map(|n| n.to_string()).collect();
+                    let kind = if is_array { "" } else { "bare " };
+                    part(name, format!("{kind}{}[{}]", aval.dtype, sizes.join(",")));
+                }
+            }
+        }
+        if let Some(device) = self.device {
+            part("the device".into(), device.to_string());
+        }
+        if self.has_device_object {
+            part("the device".into(), static_text(device)?);
+        }
+        if self.has_context {
+            part("the context".into(), static_text(context)?);
+        }
+        Ok(parts)
+    }
+}
+
+/// A static value: as R writes it if it is short, else what it is, with a number that tells two values apart.
+fn static_text(x: SEXP) -> Result<String> {
+    // SAFETY: reading the attributes.
+    if ALTREP(x) == 0 && unsafe { ATTRIB(x) } == nil() && Rf_xlength(x) == 1 {
+        // SAFETY: the vectors have one element.
+        unsafe {
+            match TYPEOF(x) {
+                LGLSXP if *LOGICAL_RO(x) == NA_INTEGER => return Ok("NA".into()),
+                LGLSXP => return Ok(if *LOGICAL_RO(x) != 0 { "TRUE" } else { "FALSE" }.into()),
+                INTSXP if *INTEGER_RO(x) == NA_INTEGER => return Ok("NA_integer_".into()),
+                INTSXP => return Ok(format!("{}L", *INTEGER_RO(x))),
+                REALSXP if R_IsNA(*REAL_RO(x)) != 0 => return Ok("NA_real_".into()),
+                REALSXP => return Ok(format!("{}", *REAL_RO(x))),
+                STRSXP => {
+                    if let Some(text) = describe::text(x, 0).filter(|text| text.chars().count() <= 60) {
+                        return Ok(format!("{text:?}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut words = Vec::new();
+    statics::encode(x, &mut words)?;
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for word in words {
+        hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        hash ^= hash >> 29;
+    }
+    Ok(format!("{} ({:06x})", describe::value(x), hash & 0xff_ffff))
+}
