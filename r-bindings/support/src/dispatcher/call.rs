@@ -547,7 +547,7 @@ impl Wrong {
 
     #[cold]
     #[allow(clippy::boxed_local)] // it comes in a box
-    fn into_fault(self: Box<Self>) -> Fault {
+    fn into_fault(self) -> Fault {
         let mut path = Path::default();
         for &(list, i) in self.path.iter().rev() {
             // SAFETY: reading the names of a list does not allocate.
