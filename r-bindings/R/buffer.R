@@ -178,9 +178,10 @@ copy_buffer <- function(buffer, device) {
 #' R frees a buffer when it collects it, some time after the last use. `release()` frees its memory now; using the
 #' buffer afterwards is an error.
 #'
-#' @param x A buffer.
+#' @param x A buffer, or an [AnvlArray] that holds one.
 #' @return `x`, invisibly.
 #' @export
 release <- function(x) {
-  invisible(rs_buffer_release(x))
+  rs_buffer_release(if (inherits(x, "AnvlArray")) .subset2(x, "data") else x)
+  invisible(x)
 }
