@@ -103,6 +103,10 @@ test_that("an input is an array of the backend, a scalar or an array of R, and i
     dispatch(p$d, list(x = plain_array(1, backend = "other"))), "type",
     "argument `x`: expected an AnvlArray of backend \"plain\", got one of backend \"other\"", "x"
   )
+  deep <- 1
+  for (i in 1:3000) deep <- list(deep)
+  condition <- expect_fault(dispatch(p$d, deep), "value", "expected lists nested at most 2000 deep, got more")
+  expect_lt(nchar(conditionMessage(condition)), 400)
   expect_length(p$infos(), 0)
 })
 

@@ -555,7 +555,15 @@ impl Wrong {
             path.step(i, |i| describe::text(names, i as Length));
         }
         let path = path.into_string();
-        let path = if path.is_empty() { "args".to_owned() } else { path };
+        let path = match path.chars().count() {
+            0 => "args".to_owned(),
+            // Of a list that is nested very deeply.
+            n if n > 400 => {
+                let ends = |skip: usize| path.chars().skip(skip).take(100).collect::<String>();
+                format!("{} … {}", ends(0), ends(n - 100))
+            }
+            _ => path,
+        };
         match self.what {
             What::Fault(Fault::Condition(condition)) => match condition.argument.as_deref() {
                 Some("$data") => {
