@@ -39,7 +39,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## install what is missing, get the plugin, build and run the main job
+demo: ## install what is missing, get the plugin, build and run the main job from Rust and from R
 	@scripts/setup
 	@scripts/get-plugin default >/dev/null
 	@echo "== quickstart: one family, compiled once, called again and again"
@@ -48,6 +48,10 @@ demo: ## install what is missing, get the plugin, build and run the main job
 	@cargo run --release --quiet $(locked) -p logistic_regression
 	@echo "== mlp: a network of two layers, trained in f32 on a real table"
 	@cargo run --release --quiet $(locked) -p mlp
+	@scripts/setup r
+	@scripts/install-r target/r-lib
+	@echo "== from R: a dispatcher, compiled once, called again"
+	@R_LIBS=target/r-lib Rscript --vanilla examples/r/dispatch.R
 
 .PHONY: test
 test: ## the same set-up, then every test, on the default plugin
