@@ -14,7 +14,7 @@ use crate::engine::RawBuffer;
 use crate::host::Element;
 use crate::{Aval, DType, Error, Result};
 
-/// Version of the layout of [`Handle`]; handles cross shared objects that may be built from different sources.
+/// Version of the layout of `Handle`; handles cross shared objects that may be built from different sources.
 pub const HANDLE_VERSION: u32 = 1;
 
 /// Shapes up to this rank are stored in the handle itself.
