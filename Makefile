@@ -87,7 +87,8 @@ bench: ## the benchmarks; a table, target/bench/results.json, criterion's report
 	@scripts/setup tests
 	@scripts/get-plugin default >/dev/null
 	@rm -f target/bench/results.json
-	DISPATCH_BENCH_JAX=$$(scripts/get-jax) cargo bench $(locked) -p $(BENCH_PACKAGE)
+	DISPATCH_BENCH_JAX=$$(scripts/get-jax) DISPATCH_BENCH_PLUGIN=$$(scripts/get-plugin fastatomstruct-xla-cpu) \
+	    cargo bench $(locked) -p $(BENCH_PACKAGE)
 	@scripts/bench-table $(if $(STRICT),--strict) target/bench/results.json
 
 .PHONY: check

@@ -57,9 +57,9 @@ pub fn train(
     #[static_arg(default = 0.5)] rate: f64,
 ) -> Result<Program<Trained<Array>>> {
     let (hidden, logits) = network.forward(&x);
-    let loss = -(&labels * logits.log_softmax(-1)).sum(-1).mean(..);
-    let right = logits.argmax(-1).eq(labels.argmax(-1));
-    let accuracy = right.convert(x.dtype()).mean(..);
+    let at_label = (&labels * &logits).sum(-1).named("at_label");
+    let loss = (logits.logsumexp(-1) - &at_label).mean(..);
+    let accuracy = at_label.ge(logits.max(-1)).convert(x.dtype()).mean(..);
 
     let d_logits = ((logits.softmax(-1) - &labels) / n).named("d_logits");
     let d_hidden = (d_logits.matmul(&network.w2.t()) * (1.0 - hidden.square())).named("d_hidden");

@@ -80,12 +80,35 @@ pub fn miss(client: Client, results: &mut Results) {
     results.at_most("miss: `predict` beyond raw compile", (overhead.median - 1.0) * 100.0, "%", 2.0);
 }
 
-/// A training step of the example `mlp` against the same step under JAX's `jit`.
+/// The plugin whose XLA is about as old as that of the JAX which `make bench` gets.
+const PLUGIN_OF_JAX_AGE: &str = "DISPATCH_BENCH_PLUGIN";
+
+/// A training step of the example `mlp` against the same step under JAX's `jit`, on the default plugin.
 pub fn against_jax(client: Client, results: &mut Results) {
+    if let Some([step, ratio]) = step_against_jax(client) {
+        results.report("mlp: a step", step, "µs");
+        results.report("mlp: a step on the default plugin against jax.jit", ratio, "times");
+    }
+}
+
+/// The same on a plugin with an XLA of the same age, so that runtimes are compared and not compilers.
+pub fn against_jax_of_the_same_age(results: &mut Results) {
+    let Some(path) = std::env::var_os(PLUGIN_OF_JAX_AGE) else {
+        println!("\n`mlp` on a plugin of JAX's age: skipped (`make bench` gets it)");
+        return;
+    };
+    let client = Client::from_plugin(path, &ClientOptions::new()).expect("the plugin loads");
+    if let Some([_, ratio]) = step_against_jax(client) {
+        results.at_most("mlp: a step against jax.jit", ratio, "times", 1.0);
+    }
+}
+
+/// Microseconds of a step, and the ratio to JAX; nothing if there is no JAX.
+fn step_against_jax(client: Client) -> Option<[f64; 2]> {
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/rust/mlp/data/iris.csv");
     let Some(mut peer) = Peer::start("mlp.py", &[&table]) else {
         println!("\n`mlp` against JAX: skipped, because there is no JAX (`make bench` gets it)");
-        return;
+        return None;
     };
     let iris =
         Iris::read(&std::fs::read_to_string(&table).expect("the table is there")).expect("it is right");
@@ -115,6 +138,5 @@ pub fn against_jax(client: Client, results: &mut Results) {
     rounds.print("A training step of `mlp`, f32, batch 150");
     let ratio = rounds.ratio(1, 0);
     println!("  dispatch / JAX {:.4} (parts {:.4} to {:.4})", ratio.median, ratio.low, ratio.high);
-    results.report("mlp: a step", rounds.time(1).median * MICRO, "µs");
-    results.at_most("mlp: a step against jax.jit", ratio.median, "times", 1.0);
+    Some([rounds.time(1).median * MICRO, ratio.median])
 }

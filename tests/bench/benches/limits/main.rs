@@ -25,7 +25,7 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
@@ -36,6 +36,7 @@ const PARTS: [Part; 10] = [
     ("graph", 3, graph::build),
     ("graph-miss", 1, |results| graph::miss(plugin(), results)),
     ("graph-jax", 3, |results| graph::against_jax(plugin(), results)),
+    ("graph-jax-of-the-same-age", 3, graph::against_jax_of_the_same_age),
 ];
 
 /// Names the part in the arguments of a process that runs one.
