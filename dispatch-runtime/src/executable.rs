@@ -202,7 +202,8 @@ impl Executable {
             if args[i].donate() {
                 continue;
             }
-            self.donated(keep).take_while(|&j| j < i).for_each(|j| args[j].take_back());
+            // SAFETY: this call marked those before `i`, and has consumed nothing.
+            self.donated(keep).take_while(|&j| j < i).for_each(|j| unsafe { args[j].take_back() });
             return Err(Error::Donated {
                 argument: (i + 1).to_string(),
                 reason: "the array is being donated to another call at this moment".into(),

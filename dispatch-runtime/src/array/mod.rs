@@ -359,7 +359,11 @@ impl Array {
     }
 
     /// Undoes [`Array::donate`] by the call that did it, which then failed.
-    pub fn take_back(&self) {
+    ///
+    /// # Safety
+    ///
+    /// That `donate` was the caller's own and returned `true`, and no program has consumed the array since.
+    pub unsafe fn take_back(&self) {
         self.handle().head.fetch_and(!DONATED, Ordering::Release);
     }
 

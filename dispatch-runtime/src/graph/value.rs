@@ -20,7 +20,7 @@ use crate::{Aval, DType, Error, Result};
 
 /// An array that a program computes: known by dtype and shape, without data.
 ///
-/// Operators (`+ - * / % & | ^ ! << >>`) and methods give new values. A Rust number beside a value takes its dtype, and
+/// Operators (`+ - * / % & | ^ !`) and methods give new values. A Rust number beside a value takes its dtype, and
 /// shapes are broadcast as numpy does it; dtypes are never changed silently.
 ///
 /// A wrong operation gives a poisoned value, and so does every operation on one:

@@ -199,8 +199,8 @@ impl Call<'_> {
     fn take_back(&self, program: &Program, before: u32) {
         for &i in program.donated.iter().filter(|&&i| i < before) {
             if let Some(address) = alive(self.leaves()[i as usize].value) {
-                // SAFETY: as in `execute_with`.
-                unsafe { Array::from_handle_ref(&address) }.take_back();
+                // SAFETY: the address as in `execute_with`; this call marked the array, and has consumed nothing.
+                unsafe { Array::from_handle_ref(&address).take_back() };
             }
         }
     }
