@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::abi::*;
 use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
+use super::exit::Threads;
 use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
 use crate::host::HostView;
@@ -166,6 +167,7 @@ impl PjrtEngine {
     /// Loads a plugin and makes a client of it.
     pub(super) fn new(path: &Path, options: &ClientOptions) -> Result<PjrtEngine> {
         options.check()?;
+        let threads = Threads::before();
         let plugin = plugin::load(path)?;
         let hot = HotFunctions {
             execute: Hot::new(plugin, function!(plugin, PJRT_LoadedExecutable_Execute)?),
@@ -189,6 +191,7 @@ impl PjrtEngine {
             .map(|(i, &device)| describe(plugin, device, i, &platform))
             .collect::<Result<Vec<_>>>()?;
         std::mem::forget(unfinished);
+        threads.wait_for_new_ones();
         Ok(PjrtEngine(Box::leak(Box::new(Shared {
             plugin,
             client,

@@ -15,6 +15,7 @@ mod describe;
 mod donors;
 mod engine;
 mod executable;
+mod exit;
 mod find;
 mod hlo;
 mod inspect;

@@ -1,0 +1,55 @@
+//! The end of the process while programs run that nobody waited for.
+
+use std::process::Command;
+
+use dispatch_runtime::graph::{Graph, Value};
+use dispatch_runtime::{Aval, Client, DType};
+
+/// Not a test: what the processes below run. It launches programs and exits.
+#[test]
+#[ignore = "run by the other tests, as another process"]
+fn child() {
+    let client = Client::cpu().unwrap();
+    let graph = Graph::new();
+    let x = graph.input("x", &Aval::new(DType::F32, [64, 64]));
+    let chain = (0..8).fold(x.clone(), |value: Value, _| value.matmul(&x).tanh());
+    let executable = client.compile(graph.program(&chain).unwrap()).unwrap();
+    let a = client.array(&[0.1f32; 4096], [64, 64]).unwrap();
+    let results = executable.execute(&[&a]).unwrap();
+    match std::env::var("DISPATCH_TEST_RESULT").unwrap().as_str() {
+        "read" => assert_eq!(results[0].to_vec::<f32>().unwrap().len(), 4096),
+        "kept" => std::mem::forget((results, executable)),
+        _ => {}
+    }
+}
+
+/// Whether each of many such processes ends well.
+fn exits(result: &str) {
+    let times = if std::env::var_os("DISPATCH_TEST_SHORT").is_some() { 4 } else { 12 };
+    for i in 0..times {
+        // With one thread the main one makes the client, else another one does.
+        let threads = if i % 2 == 0 { "2" } else { "1" };
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child", "--ignored", &format!("--test-threads={threads}")])
+            .env("DISPATCH_TEST_RESULT", result)
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "run {i}: {}\n{}", output.status, String::from_utf8_lossy(&said));
+    }
+}
+
+#[test]
+fn a_process_that_drops_what_is_being_computed_exits_well() {
+    exits("dropped");
+}
+
+#[test]
+fn a_process_that_keeps_what_is_being_computed_exits_well() {
+    exits("kept");
+}
+
+#[test]
+fn a_process_that_read_its_results_exits_well() {
+    exits("read");
+}
