@@ -6,6 +6,7 @@ use dispatch_runtime::engine::pjrt::{ClientOptions, PjrtPlugin};
 use dispatch_runtime::{Client, Device};
 
 use crate::arg::Arg;
+use crate::exit;
 use crate::fault::{Fault, Result};
 use crate::ffi::SEXP;
 use crate::handle::{self, Handle, Kind};
@@ -107,6 +108,7 @@ fn with_environment(platform: &str, options: ClientOptions) -> Result<ClientOpti
 
 /// Makes the objects of a new client.
 fn register(platform: &str, client: Client) -> Result<Client> {
+    exit::watch();
     let object = handle::interned(client)?;
     let devices = client.devices().map(handle::interned).collect::<Result<Vec<SEXP>>>()?;
     // R code that ran meanwhile may have made a client of the platform. The first one stays: arrays may be on it.

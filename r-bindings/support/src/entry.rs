@@ -1,6 +1,6 @@
 //! The way in from R.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
 use std::sync::Once;
 
@@ -66,12 +66,29 @@ fn guarded(body: impl FnOnce() -> Result<SEXP>) -> Result<SEXP> {
 thread_local! {
     /// Where the last panic of this thread happened.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+    /// Whether the panics of this thread are carried to R's.
+    static CARRIED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Notes the place of a panic on R's thread, where it becomes an error; tells of it elsewhere.
+/// The panics of this thread are carried to R's thread, with their places.
+pub(crate) fn note_places() {
+    CARRIED.set(true);
+}
+
+/// Where the last panic of this thread happened, for [`set_place`] on R's.
+pub(crate) fn take_place() -> String {
+    PLACE.take()
+}
+
+/// A panic that another thread had goes on on this one.
+pub(crate) fn set_place(place: String) {
+    PLACE.set(place);
+}
+
+/// Notes the place of a panic that becomes an error on R's thread; tells of any other.
 fn hook(info: &PanicHookInfo<'_>) {
     let place = info.location().map(ToString::to_string).unwrap_or_default();
-    if main_thread::check().is_ok() {
+    if CARRIED.get() || main_thread::check().is_ok() {
         PLACE.set(place);
         return;
     }

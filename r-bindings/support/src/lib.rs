@@ -14,19 +14,22 @@
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
 
 mod arg;
+mod background;
 pub mod buffer;
 pub mod client;
 mod data;
 pub mod describe;
 pub mod dispatcher;
 mod entry;
-mod executable;
+pub mod executable;
+mod exit;
 mod fault;
 pub mod ffi;
 mod handle;
 mod main_thread;
 pub mod make;
 pub mod memory;
+mod progress;
 mod read;
 mod root;
 pub mod statics;

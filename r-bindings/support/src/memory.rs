@@ -62,12 +62,17 @@ pub fn collect() -> Result<()> {
     Ok(())
 }
 
+/// Whether an error says that the device's memory is exhausted.
+pub(crate) fn is_exhausted(error: &Error) -> bool {
+    matches!(error, Error::Pjrt { status: "RESOURCE_EXHAUSTED", .. })
+}
+
 /// Runs what makes buffers; if the device's memory is exhausted, lets R collect and tries once more.
 #[inline]
 pub fn with_retry<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T> {
     make_room()?;
     match run() {
-        Err(Error::Pjrt { status: "RESOURCE_EXHAUSTED", .. }) => {
+        Err(error) if is_exhausted(&error) => {
             collect()?;
             Ok(run()?)
         }

@@ -21,17 +21,38 @@ expect_fault <- function(expr, code, message, argument = NULL) {
   invisible(condition)
 }
 
-# Runs code in a new R process with the package; gives what it prints and its exit status.
-run_r <- function(code, env = character()) {
+# Runs code in a new R process with the package; gives what it prints, its errors and its exit status. Interactive R
+# prints the code as well, and goes on after an error.
+run_r <- function(code, env = character(), interactive = FALSE) {
   file <- tempfile(fileext = ".R")
-  on.exit(unlink(file))
-  libs <- paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep))
+  err <- tempfile()
+  on.exit(unlink(c(file, err)))
+  libs <- c(paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep)), "PJRT_CPU_DEVICE_COUNT=")
   writeLines(c("library(pjrtdispatch)", code), file)
-  out <- suppressWarnings(system2(
-    file.path(R.home("bin"), "Rscript"), c("--vanilla", file),
-    stdout = TRUE, stderr = FALSE, env = c(libs, env)
-  ))
-  list(out = as.character(out), status = attr(out, "status") %||% 0L)
+  bin <- function(name) file.path(R.home("bin"), name)
+  out <- suppressWarnings(
+    if (interactive) {
+      system2(bin("R"), c("--interactive", "--no-readline", "--vanilla", "--quiet"),
+        stdin = file, stdout = TRUE, stderr = err, env = c(libs, env)
+      )
+    } else {
+      system2(bin("Rscript"), c("--vanilla", file), stdout = TRUE, stderr = err, env = c(libs, env))
+    }
+  )
+  list(
+    out = as.character(out), err = readChar(err, file.size(err), useBytes = TRUE),
+    status = attr(out, "status") %||% 0L
+  )
 }
+
+# The resident memory of this process in bytes; skips the test where it is not told.
+resident <- function() {
+  skip_if_not(file.exists("/proc/self/status"))
+  status <- grep("^VmRSS", readLines("/proc/self/status"), value = TRUE)
+  1024 * as.numeric(gsub("[^0-9]", "", status))
+}
+
+# Whether tests run in their full form.
+is_long <- function() nzchar(Sys.getenv("DISPATCH_TEST_LONG"))
 
 `%||%` <- function(x, y) if (is.null(x)) y else x

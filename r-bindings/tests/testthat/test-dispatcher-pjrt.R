@@ -353,20 +353,6 @@ test_that("a callback that releases an input is told of it", {
   expect_fault(dispatch(e$d, list(x = x)), "dead", "argument `x$data`", "x$data")
 })
 
-test_that("results that nobody keeps do not pile up", {
-  e <- echo()
-  x <- anvl(array(0, 1e6), "f64")
-  resident <- function() {
-    status <- readLines("/proc/self/status")
-    as.numeric(gsub("[^0-9]", "", grep("^VmRSS", status, value = TRUE)))
-  }
-  skip_if_not(file.exists("/proc/self/status"))
-  for (i in 1:100) dispatch(e$d, list(x))
-  before <- resident()
-  for (i in 1:500) dispatch(e$d, list(x))
-  expect_lt(resident() - before, 1.5e6)
-})
-
 test_that("nothing breaks where R collects at every allocation: pjrt", {
   e <- echo()
   x <- anvl(array(1:3))

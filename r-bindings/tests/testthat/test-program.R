@@ -130,38 +130,6 @@ test_that("compile options are those of XLA", {
   expect_fault(new_compile_options(1), "type", "expected a raw vector")
 })
 
-test_that("waiting can be interrupted", {
-  skip_on_os("windows")
-  code <- '
-    text <- "func.func @main(%a: tensor<1200x1200xf32>) -> tensor<1200x1200xf32> {
-      %n = stablehlo.constant dense<0> : tensor<i32>
-      %r:2 = stablehlo.while(%i = %n, %x = %a) : tensor<i32>, tensor<1200x1200xf32> cond {
-        %m = stablehlo.constant dense<2000> : tensor<i32>
-        %c = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %c : tensor<i1>
-      } do {
-        %one = stablehlo.constant dense<1> : tensor<i32>
-        %j = stablehlo.add %i, %one : tensor<i32>
-        %y = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
-          : (tensor<1200x1200xf32>, tensor<1200x1200xf32>) -> tensor<1200x1200xf32>
-        stablehlo.return %j, %y : tensor<i32>, tensor<1200x1200xf32>
-      }
-      return %r#1 : tensor<1200x1200xf32>
-    }"
-    long <- pjrt_compile(pjrt_program(text))
-    x <- pjrt_execute(long, pjrt_buffer(0, shape = c(1200, 1200)))
-    cat("ready:", is_ready(x), "\n")
-    system(sprintf("(sleep 0.5; kill -INT %d) &", Sys.getpid()))
-    started <- Sys.time()
-    out <- tryCatch(as_array(x), interrupt = function(e) "interrupted")
-    cat(out, as.numeric(Sys.time() - started, units = "secs") < 3, "\n")
-    flush(stdout())
-    tools::pskill(Sys.getpid(), 9)'
-  out <- run_r(code)$out
-  expect_match(out[[1]], "ready: FALSE")
-  expect_match(out[[2]], "interrupted TRUE")
-})
-
 test_that("a finalizer that uses the package at the end of the session does no harm", {
   run <- run_r(c(
     sprintf("text <- %s", deparse1(add_text)),

@@ -167,6 +167,9 @@ fn rs_buffer_copy(buffer: savvy::Sexp, device: savvy::Sexp) -> savvy::Result<sav
         if array.device() == device {
             return Ok(buffer.0);
         }
+        if device.client() != array.client() {
+            wait(&array, "buffer")?;
+        }
         let copy = memory::with_retry(|| match device.client() == array.client() {
             true => array.to_device(device),
             // By way of the host.

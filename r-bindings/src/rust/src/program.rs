@@ -1,8 +1,10 @@
 //! Programs and executables.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use dispatch_r::client::{device_object, read_device};
+use dispatch_r::executable::compile;
 use dispatch_r::runtime::engine::pjrt::CompileOptions;
 use dispatch_r::runtime::engine::RunOptions;
 use dispatch_r::runtime::program::Source;
@@ -11,7 +13,7 @@ use dispatch_r::{arg, buffer, entry, make, memory, wrap, Arg, Fault, Handle, Kin
 use savvy::savvy;
 
 /// A program as it is given to the compiler.
-pub struct Program(pub Source);
+pub struct Program(Arc<Source>);
 
 impl Handle for Program {
     fn kind() -> &'static Kind {
@@ -47,7 +49,7 @@ fn rs_program(src: savvy::Sexp, path: savvy::Sexp, format: savvy::Sexp) -> savvy
                 )
             })?),
         };
-        wrap(Program(source))
+        wrap(Program(Arc::new(source)))
     })
 }
 
@@ -69,12 +71,12 @@ fn rs_compile(program: savvy::Sexp, options: savvy::Sexp, device: savvy::Sexp) -
     entry(|| {
         let program: &Program = arg(&program, "program").handle()?;
         let device = read_device(arg(&device, "device"))?;
-        let client = device.client();
-        let executable = match arg(&options, "compile_options").bytes()? {
-            [] => client.compile_on(&program.0, device)?,
-            bytes => client.compile_with(&program.0, device, &CompileOptions::from_proto(bytes)?)?,
+        let options = match arg(&options, "compile_options").bytes()? {
+            [] => None,
+            bytes => Some(CompileOptions::from_proto(bytes)?),
         };
-        wrap(executable)
+        // R code that runs while it compiles may drop the program.
+        wrap(compile(&program.0.clone(), device, options.as_ref())?)
     })
 }
 

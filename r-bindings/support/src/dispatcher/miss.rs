@@ -1,10 +1,11 @@
 //! A call that misses: R compiles.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::time::Instant;
 
+use dispatch_runtime::Error;
 use dispatch_runtime::cache::Pin;
-use dispatch_runtime::{Error, Explanation};
 
 use super::call::Call;
 use super::entry::{self, Entry};
@@ -14,6 +15,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle;
 use crate::main_thread::MainThread;
+use crate::progress;
 use crate::root::Root;
 use crate::tree::Tree;
 use crate::unwind::protect;
@@ -23,7 +25,7 @@ impl Dispatcher {
     #[cold]
     #[inline(never)]
     pub(super) fn miss(&self, call: &mut Call<'_>) -> Result<Pin<'_, Entry>> {
-        let verbose = is_verbose()?;
+        let verbose = progress::is_verbose()?;
         let watched = !WATCHES.get().borrow().is_empty();
         let reason = match verbose || watched {
             true => Some(self.explain_call(call)?),
@@ -64,7 +66,7 @@ impl Dispatcher {
                 noted.push(reason.to_string());
             }
             if verbose {
-                log(&reason, seconds)?;
+                progress::log(&format!("compiled in {seconds:.3} s, {reason}"))?;
             }
         }
         Ok(entry)
@@ -72,26 +74,49 @@ impl Dispatcher {
 
     fn build(&self, call: &Call<'_>) -> Result<Entry> {
         let info = info(call)?;
+        let _under_way = UnderWay::begin(call);
         let answer = place::call(self.callbacks.compile, &[info.get()])?;
         entry::read(call, answer.get())
     }
 }
 
-/// Whether compiles are logged.
-fn is_verbose() -> Result<bool> {
-    // SAFETY: the symbol is one that R keeps; reading an option does not change it.
-    let option = protect(|| unsafe { Rf_GetOption1(Rf_install(c"pjrtdispatch.verbose".as_ptr())) })?;
-    // SAFETY: the vector has an element.
-    Ok(TYPEOF(option) == LGLSXP && Rf_xlength(option) == 1 && unsafe { *LOGICAL_RO(option) } == 1)
+/// The call whose callback is running, the innermost.
+static UNDER_WAY: MainThread<Cell<*const ()>> = MainThread::new(Cell::new(std::ptr::null()));
+
+/// Says that the callback of a call is running, as long as it lives.
+struct UnderWay<'a> {
+    outer: *const (),
+    call: PhantomData<&'a ()>,
 }
 
-/// Tells of a compile, as a message that R code can catch.
-fn log(reason: &Explanation, seconds: f64) -> Result<()> {
-    let text = crate::make::string(&format!("pjrtdispatch: compiled in {seconds:.3} s, {reason}"))?;
-    // SAFETY: the function is one of R's, which it keeps.
-    let message = protect(|| unsafe { Rf_eval(Rf_install(c"message".as_ptr()), R_BaseEnv) })?;
-    place::call(message, &[text.get()])?;
-    Ok(())
+impl<'a> UnderWay<'a> {
+    fn begin(call: &'a Call<'_>) -> UnderWay<'a> {
+        let outer = UNDER_WAY.get().replace(std::ptr::from_ref(call).cast());
+        UnderWay { outer, call: PhantomData }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        UNDER_WAY.get().set(self.outer);
+    }
+}
+
+/// Whether the callback of a dispatcher is running.
+pub(crate) fn is_compiling() -> bool {
+    !UNDER_WAY.get().get().is_null()
+}
+
+/// The arguments of the call whose callback is running: `x f32[4], n 3L`.
+pub(crate) fn compiling() -> Option<String> {
+    // SAFETY: the call lives as long as it is named there, see `UnderWay`.
+    let call: &Call<'_> = unsafe { UNDER_WAY.get().get().cast::<Call<'_>>().as_ref() }?;
+    let parts = call.parts().ok()?;
+    let leaves = parts.iter().filter_map(|part| {
+        let path = part.name.strip_prefix('`')?.strip_suffix('`')?;
+        Some(format!("{path} {}", part.value))
+    });
+    Some(leaves.collect::<Vec<_>>().join(", "))
 }
 
 /// What the callback gets.

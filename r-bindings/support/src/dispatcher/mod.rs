@@ -36,6 +36,7 @@ use anvl::Atoms;
 use call::{Call, Scratch};
 use entry::{Engine, Entry};
 use held::Held;
+pub(crate) use miss::{compiling, is_compiling};
 use signature::Signature;
 
 /// A family of programs that R code compiles.

@@ -38,6 +38,9 @@ impl Call<'_> {
     #[inline]
     pub fn run_program(&mut self, program: &Program) -> Result<SEXP> {
         memory::make_room()?;
+        if self.dispatcher.move_inputs {
+            self.await_foreign(program)?;
+        }
         // In the order of the inputs, then the phantoms. Held until the program has been started: PJRT keeps what it
         // still reads.
         let mut temporary = Vec::new();
@@ -56,6 +59,20 @@ impl Call<'_> {
         }
         executed?;
         results.finish(program, &mut self.scratch.results)
+    }
+
+    /// Waits for the inputs that come by way of the host from another client, while the user can interrupt.
+    #[cold]
+    fn await_foreign(&self, program: &Program) -> Result<()> {
+        for leaf in self.leaves().iter().filter(|leaf| leaf.is_array) {
+            let Some(address) = alive(leaf.value) else { continue };
+            // SAFETY: the address is that of an array's handle, which is alive now.
+            let array = unsafe { Array::from_handle_ref(&address) };
+            if array.client() != program.device.client() {
+                buffer::wait(&array.clone(), "args")?;
+            }
+        }
+        Ok(())
     }
 
     /// Uploads bare R data, and makes the phantoms.
