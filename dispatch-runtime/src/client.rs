@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::executable::Executable;
 use crate::host::{Element, HostView};
 use crate::program::Source;
-use crate::{Error, Result};
+use crate::{Aval, DType, Error, Result};
 
 /// What a [`Client`] points to; lives for the rest of the process.
 ///
@@ -86,6 +86,23 @@ impl Client {
         };
         // SAFETY: the engine gave us the buffer, made from this dtype and shape on this device.
         Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
+    }
+
+    /// A new array on a device of this client whose content nobody relies on: a donated argument that a program writes
+    /// its result to. Where the plugin can, memory is only reserved, not written; else it is zeros.
+    pub fn allocate(self, dtype: DType, shape: impl AsRef<[i64]>, device: Device) -> Result<Array> {
+        self.check_device(device)?;
+        let shape = shape.as_ref();
+        if Aval::try_new(dtype, shape).is_none() {
+            return Err(Error::Shape {
+                argument: "shape".into(),
+                expected: "with fewer elements".into(),
+                got: crate::aval::shape_text(shape),
+            });
+        }
+        let buffer = self.0.engine.allocate((dtype, shape), device.index as usize)?;
+        // SAFETY: the engine gave us the buffer, made for this dtype and shape on this device.
+        Ok(unsafe { Array::from_raw(self, buffer, device.index, dtype, shape) })
     }
 
     /// Compiles a program for the default device, without a cache.

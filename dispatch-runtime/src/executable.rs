@@ -6,7 +6,7 @@ use crate::array::Array;
 use crate::aval::{shape_text, short};
 use crate::client::{Client, Device, other_client};
 use crate::engine::{self, RawBuffer, RunOptions};
-use crate::{Aval, Error, Inspection, Result, inspection};
+use crate::{Aval, DType, Error, Inspection, Result, inspection};
 
 /// A compiled program on one device, from [`Client::compile`]. Families hold theirs in a cache.
 pub struct Executable {
@@ -93,7 +93,7 @@ impl Executable {
     pub fn execute_with(&self, args: &[&Array], options: RunOptions<'_>) -> Result<Vec<Array>> {
         self.check_count(args.len())?;
         for (i, (&arg, input)) in args.iter().zip(self.inputs()).enumerate() {
-            self.check_argument(i, arg, input)?;
+            self.check_argument(i, arg, input, options.reinterpret && self.compiled.takes_bytes())?;
         }
         if let Some(index) = options.keep.iter().find(|&&i| !(0..args.len() as i64).contains(&i)) {
             return Err(Error::Option {
@@ -108,10 +108,10 @@ impl Executable {
         let buffers: Vec<RawBuffer> = args.iter().map(|a| a.buffer()).collect();
         let mut outs = vec![None; self.outputs().len()];
         // SAFETY: `args` keeps the buffers alive; they are of this client, on this device, and of the dtypes and
-        // shapes that the executable takes, as checked above. `outs` has the right length.
+        // shapes that the executable takes, or may be taken for it, as checked above. `outs` has the right length.
         unsafe {
             match options {
-                RunOptions { keep: [], launch_id: 0 } => self.compiled.execute(&buffers, &mut outs)?,
+                RunOptions { keep: [], launch_id: 0, .. } => self.compiled.execute(&buffers, &mut outs)?,
                 _ => self.compiled.execute_with(&buffers, &mut outs, options)?,
             }
         };
@@ -138,7 +138,7 @@ impl Executable {
         Err(Error::ArgumentCount { callee: "the executable".into(), expected: inputs.len(), got, detail })
     }
 
-    fn check_argument(&self, i: usize, arg: &Array, input: &Aval) -> Result<()> {
+    fn check_argument(&self, i: usize, arg: &Array, input: &Aval, reinterpret: bool) -> Result<()> {
         let argument = || (i + 1).to_string();
         if arg.client() != self.client() {
             return Err(other_client(argument(), "an array", self.client(), arg.client()));
@@ -154,6 +154,18 @@ impl Executable {
                 argument: argument(),
                 expected: self.device.to_string(),
                 got: arg.device().to_string(),
+            });
+        }
+        if reinterpret && (arg.dtype() == DType::Bool) == (input.dtype() == DType::Bool) {
+            let bytes = |n: usize, dtype: DType| n as u128 * dtype.size() as u128;
+            let (has, takes) = (bytes(arg.len(), arg.dtype()), bytes(input.len(), input.dtype()));
+            if has == takes {
+                return Ok(());
+            }
+            return Err(Error::Shape {
+                argument: argument(),
+                expected: format!("of {takes} bytes, as {}", short(input.dtype(), input.shape())),
+                got: format!("{} of {has}", short(arg.dtype(), arg.shape())),
             });
         }
         if arg.dtype() != input.dtype() {

@@ -129,7 +129,11 @@ mod oldest {
             PJRT_Buffer_IncreaseExternalReferenceCount_Args PJRT_Buffer_DecreaseExternalReferenceCount_Args
             PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args
         };
-        let declared: Vec<_> = abi::LAYOUTS.iter().map(|layout| (layout.name, layout.oldest_size)).collect();
+        let declared: Vec<_> = abi::LAYOUTS
+            .iter()
+            .map(|layout| (layout.name, layout.oldest_size))
+            .filter(|&(_, size)| size > 0)
+            .collect();
         assert_eq!(declared, oldest);
     }
 
@@ -173,7 +177,7 @@ mod oldest {
             PJRT_Client_TopologyDescription PJRT_Executable_GetCompiledMemoryStats PJRT_Memory_Kind_Id
             PJRT_ExecuteContext_Create PJRT_ExecuteContext_Destroy
         };
-        assert_eq!(abi::TABLE, oldest);
-        assert_eq!(size_of::<abi::PJRT_Api>(), size_of::<pjrt_sys::PJRT_Api>());
+        assert_eq!(abi::TABLE[..oldest.len()], oldest);
+        assert_eq!(40 + 8 * oldest.len(), size_of::<pjrt_sys::PJRT_Api>());
     }
 }

@@ -2,8 +2,9 @@
 
 mod plugin;
 
-use dispatch_runtime::Array;
+use dispatch_runtime::engine::RunOptions;
 use dispatch_runtime::engine::pjrt::mark_donors;
+use dispatch_runtime::{Array, DType};
 use plugin::{add, client, compile, engine, pjrt, run, values};
 
 #[test]
@@ -106,4 +107,46 @@ fn a_reader_on_another_thread_gets_the_old_values_or_an_error() {
             Err(error) => assert_eq!(error.code(), "pjrt", "{error}"),
         }
     }
+}
+
+#[test]
+fn reserved_memory_takes_a_result() {
+    let client = client();
+    let device = client.default_device();
+    let twice = compile(
+        client,
+        "func.func @main(%x: tensor<4xf32>, %out: tensor<4xf32> {tf.aliasing_output = 0 : i32}) -> tensor<4xf32> {
+          %y = stablehlo.add %x, %x : tensor<4xf32>
+          return %y : tensor<4xf32>
+        }",
+    );
+    let x = client.array(&[1f32, 2.0, 3.0, 4.0], [4]).unwrap();
+    let room = client.allocate(DType::F32, [4], device).unwrap();
+    assert_eq!((room.dtype(), room.shape(), room.is_ready().unwrap()), (DType::F32, &[4][..], true));
+    assert_eq!(values::<f32>(&run(&twice, &[&x, &room])), [2.0, 4.0, 6.0, 8.0]);
+    assert!(room.is_donated());
+    // Bytes of anything would be no truth values.
+    assert_eq!(values::<bool>(&client.allocate(DType::Bool, [3], device).unwrap()), [false; 3]);
+    assert_eq!(values::<f64>(&client.allocate(DType::F64, [0, 2], device).unwrap()), [0f64; 0]);
+    let error = client.allocate(DType::F32, [1 << 40, 1 << 40], device).unwrap_err();
+    assert_eq!(error.code(), "shape");
+}
+
+#[test]
+fn bytes_are_taken_for_what_the_program_expects_on_request() {
+    let client = client();
+    let same =
+        compile(client, "func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> { return %x : tensor<2xi32> }");
+    let floats = client.array(&[1f32, -0.0], [2, 1]).unwrap();
+    let loosely = RunOptions { reinterpret: true, ..RunOptions::default() };
+    let out = same.execute_with(&[&floats], loosely).unwrap();
+    assert_eq!(values::<i32>(&out[0]), [1f32.to_bits() as i32, i32::MIN]);
+    assert_eq!(same.execute(&[&floats]).unwrap_err().code(), "dtype");
+    let longer = client.array(&[1f64, 2.0], [2]).unwrap();
+    assert_eq!(
+        same.execute_with(&[&longer], loosely).unwrap_err().to_string(),
+        "argument `1`: expected shape of 8 bytes, as i32[2], got f64[2] of 16"
+    );
+    let flags = client.array(&[true; 8], [8]).unwrap();
+    assert_eq!(same.execute_with(&[&flags], loosely).unwrap_err().code(), "dtype");
 }

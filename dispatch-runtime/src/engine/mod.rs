@@ -83,6 +83,11 @@ pub unsafe trait Engine: Send + Sync + 'static {
         self.upload(HostArray::from_column_major(host).view(), device)
     }
 
+    /// A new buffer whose content nobody relies on, for a program to write its result to. The default is zeros.
+    fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {
+        self.upload(HostArray::try_zeros(dtype, shape)?.view(), device)
+    }
+
     /// Copies a buffer back, dense and row-major, after waiting for it; `out` has exactly its size in bytes.
     ///
     /// # Safety
@@ -159,6 +164,9 @@ pub struct RunOptions<'a> {
     pub keep: &'a [i64],
     /// A number by which launches of one program on several devices find each other.
     pub launch_id: i32,
+    /// Whether an argument may have another dtype or shape than the program takes, if it has as many bytes: they are
+    /// taken for what the program expects, where the engine can do that. Not from or to `bool`, whose bytes are 0 and 1.
+    pub reinterpret: bool,
 }
 
 /// A compiled program on one device.
@@ -185,13 +193,18 @@ pub unsafe trait Executable: Send + Sync {
         Ok(Inspection::default())
     }
 
+    /// Whether it takes a buffer for what the program expects if only the number of bytes is right.
+    fn takes_bytes(&self) -> bool {
+        false
+    }
+
     /// Runs the program; the results may still be computing when this returns. On success every element of `outs` is
     /// a new buffer that the caller owns; on an error none is.
     ///
     /// # Safety
     ///
     /// `args` are live buffers of this engine, on the device of this executable, with the dtypes and shapes of
-    /// [`Executable::inputs`]; `outs` has the length of [`Executable::outputs`]. A donated argument stays the
+    /// [`Executable::inputs`], or others of as many bytes if it [takes those](Executable::takes_bytes); `outs` has the length of [`Executable::outputs`]. A donated argument stays the
     /// caller's to destroy, and is used for nothing else.
     unsafe fn execute(&self, args: &[RawBuffer], outs: &mut [Option<RawBuffer>]) -> Result<()>;
 

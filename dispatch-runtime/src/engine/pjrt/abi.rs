@@ -24,7 +24,7 @@ pub const NEWEST_MINOR: c_int = 115;
 /// The type is `repr(C)`, its first field is a `usize` size, the second an extension pointer, and all-zero bytes are a
 /// value.
 pub unsafe trait Struct: Copy {
-    /// The size in version 0.54, where that is less than the size of the type.
+    /// The size in version 0.54, where that is less than the size of the type; 0 if it has no such struct.
     const OLDEST_SIZE: usize;
 
     /// All fields zero.
@@ -38,7 +38,7 @@ pub unsafe trait Struct: Copy {
 pub struct Layout {
     pub name: &'static str,
     pub size: usize,
-    /// The size in version 0.54.
+    /// The size in version 0.54, 0 if it has no such struct.
     pub oldest_size: usize,
     /// Name and offset of each field.
     pub fields: &'static [(&'static str, usize)],
@@ -144,6 +144,11 @@ structs! {
         host_buffer_semantics: c_int = 72, device: *mut PJRT_Device = 80, memory: *mut PJRT_Memory = 88,
         device_layout: *mut PJRT_Buffer_MemoryLayout = 96, done_with_host_buffer: *mut PJRT_Event = 104,
         buffer: *mut PJRT_Buffer = 112,
+    }
+    PJRT_Client_CreateUninitializedBuffer_Args = 80 (0) {
+        client: *mut PJRT_Client = 16, shape_dims: *const i64 = 24, shape_num_dims: usize = 32,
+        shape_element_type: c_int = 40, shape_layout: *mut PJRT_Buffer_MemoryLayout = 48,
+        device: *mut PJRT_Device = 56, memory: *mut PJRT_Memory = 64, buffer: *mut PJRT_Buffer = 72,
     }
 
     PJRT_Device_GetDescription_Args = 32 {
@@ -389,6 +394,19 @@ table! {
     PJRT_Memory_Kind_Id,
     PJRT_ExecuteContext_Create,
     PJRT_ExecuteContext_Destroy,
+    PJRT_Buffer_CopyRawToHost,
+    PJRT_AsyncHostToDeviceTransferManager_Destroy,
+    PJRT_AsyncHostToDeviceTransferManager_TransferData,
+    PJRT_Client_CreateBuffersForAsyncHostToDevice,
+    PJRT_AsyncHostToDeviceTransferManager_RetrieveBuffer,
+    PJRT_AsyncHostToDeviceTransferManager_Device,
+    PJRT_AsyncHostToDeviceTransferManager_BufferCount,
+    PJRT_AsyncHostToDeviceTransferManager_BufferSize,
+    PJRT_AsyncHostToDeviceTransferManager_SetBufferError,
+    PJRT_AsyncHostToDeviceTransferManager_AddMetadata,
+    PJRT_Client_DmaMap,
+    PJRT_Client_DmaUnmap,
+    PJRT_Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Args),
 }
 
 /// The table starts with its size, the extensions and the version, then comes one pointer after the other.

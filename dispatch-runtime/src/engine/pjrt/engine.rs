@@ -12,7 +12,7 @@ use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
 use super::exit::Threads;
 use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
-use crate::host::HostView;
+use crate::host::{HostArray, HostView};
 use crate::program::Source;
 use crate::{DType, Result};
 
@@ -353,6 +353,31 @@ unsafe impl Engine for PjrtEngine {
             let aval = (host.dtype(), host.shape());
             self.0.upload_strided(host.as_ptr(), aval, &strides, self.0.handles[device])
         }
+    }
+
+    fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {
+        let (shared, plugin) = (self.0, self.0.plugin);
+        // A byte other than 0 and 1 is no truth value.
+        if dtype != DType::Bool && function!(plugin, PJRT_Client_CreateUninitializedBuffer).is_ok() {
+            // SAFETY: the shape lives during the call; the buffer is the caller's.
+            let made = unsafe {
+                call!(
+                    plugin,
+                    PJRT_Client_CreateUninitializedBuffer {
+                        client: shared.client.as_ptr(),
+                        shape_dims: shape.as_ptr(),
+                        shape_num_dims: shape.len(),
+                        shape_element_type: codes::buffer_type(dtype),
+                        device: shared.handles[device].as_ptr(),
+                    }
+                )
+            };
+            // A plugin may have the function but not do it, or not for this dtype.
+            if let Ok(made) = made {
+                return given(plugin, made.buffer, "PJRT_Client_CreateUninitializedBuffer");
+            }
+        }
+        self.upload(HostArray::try_zeros(dtype, shape)?.view(), device)
     }
 
     unsafe fn read(&self, buffer: RawBuffer, aval: (DType, &[i64]), out: &mut [u8]) -> Result<()> {

@@ -226,6 +226,10 @@ unsafe impl Executable for PjrtExecutable {
         inspect::inspect(&describe::Owned::of(self.shared.plugin, self.ptr)?)
     }
 
+    fn takes_bytes(&self) -> bool {
+        true
+    }
+
     #[inline]
     unsafe fn execute(&self, args: &[RawBuffer], outs: &mut [Option<RawBuffer>]) -> Result<()> {
         // SAFETY: by the caller's promise; the options are shared by all runs.
