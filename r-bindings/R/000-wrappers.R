@@ -63,13 +63,18 @@
   .Call(savvy_rs_buffer_release__impl, `x`)
 }
 
+# A buffer that is given where one was asked for: the same, if it is what was asked for.
+`rs_buffer_same` <- function(`data`, `dtype`, `device`, `shape`) {
+  .Call(savvy_rs_buffer_same__impl, `data`, `dtype`, `device`, `shape`)
+}
+
 `rs_buffer_shape` <- function(`x`) {
   .Call(savvy_rs_buffer_shape__impl, `x`)
 }
 
 # The client of a platform; options only where it is made by this.
-`rs_client` <- function(`platform`, `options`) {
-  .Call(savvy_rs_client__impl, `platform`, `options`)
+`rs_client` <- function(`platform`, `options`, `argument`) {
+  .Call(savvy_rs_client__impl, `platform`, `options`, `argument`)
 }
 
 `rs_client_description` <- function(`client`) {
@@ -83,6 +88,11 @@
 # Whether the client of a platform was made already.
 `rs_client_exists` <- function(`platform`) {
   .Call(savvy_rs_client_exists__impl, `platform`)
+}
+
+# The client of a device, or of itself.
+`rs_client_of` <- function(`x`) {
+  .Call(savvy_rs_client_of__impl, `x`)
 }
 
 `rs_client_platform` <- function(`client`) {
@@ -103,9 +113,14 @@
   .Call(savvy_rs_compiles_watch__impl)
 }
 
+# What a value is, in the words of messages.
+`rs_describe` <- function(`x`) {
+  .Call(savvy_rs_describe__impl, `x`)
+}
+
 # A device from a device, its name, or `NULL` for the default one.
-`rs_device` <- function(`device`) {
-  .Call(savvy_rs_device__impl, `device`)
+`rs_device` <- function(`device`, `argument`) {
+  .Call(savvy_rs_device__impl, `device`, `argument`)
 }
 
 `rs_device_client` <- function(`device`) {
@@ -172,8 +187,13 @@
 }
 
 # Runs a program; a list of buffers, or the one buffer if it gives one and that is asked for.
-`rs_execute` <- function(`executable`, `inputs`, `keep`, `launch_id`, `simplify`) {
-  .Call(savvy_rs_execute__impl, `executable`, `inputs`, `keep`, `launch_id`, `simplify`)
+`rs_execute` <- function(`executable`, `inputs`, `keep`, `launch_id`, `simplify`, `check`) {
+  .Call(savvy_rs_execute__impl, `executable`, `inputs`, `keep`, `launch_id`, `simplify`, `check`)
+}
+
+# What a run with options gets: the indices of inputs that are kept, and a number.
+`rs_execution_options` <- function(`keep`, `launch_id`) {
+  .Call(savvy_rs_execution_options__impl, `keep`, `launch_id`)
 }
 
 # The numbers of an `integer64` vector as text.

@@ -21,6 +21,9 @@ await <- function(x, ...) UseMethod("await")
 await.PJRTBuffer <- function(x, ...) invisible(rs_buffer_await(x))
 
 #' @export
+await.default <- function(x, ...) refuse(x, "a PJRTBuffer or a PJRTArrayPromise")
+
+#' @export
 await.PJRTArrayPromise <- function(x, ...) invisible(rs_promise_await(x))
 
 #' @rdname await
@@ -29,6 +32,9 @@ is_ready <- function(x, ...) UseMethod("is_ready")
 
 #' @export
 is_ready.PJRTBuffer <- function(x, ...) rs_buffer_is_ready(x)
+
+#' @export
+is_ready.default <- function(x, ...) refuse(x, "a PJRTBuffer or a PJRTArrayPromise")
 
 #' @export
 is_ready.PJRTArrayPromise <- function(x, ...) rs_promise_is_ready(x)
@@ -40,12 +46,18 @@ as_array_async <- function(x, ...) UseMethod("as_array_async")
 #' @export
 as_array_async.PJRTBuffer <- function(x, ...) rs_promise(x)
 
+#' @export
+as_array_async.default <- function(x, ...) refuse(x, "a PJRTBuffer")
+
 #' @rdname await
 #' @export
 value <- function(x, ...) UseMethod("value")
 
 #' @export
 value.PJRTArrayPromise <- function(x, ...) rs_promise_value(x)
+
+#' @export
+value.default <- function(x, ...) refuse(x, "a PJRTArrayPromise")
 
 #' @export
 as_array.PJRTArrayPromise <- function(x, check = FALSE, ...) rs_promise_value(x)

@@ -35,9 +35,10 @@
 pjrt_buffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
   # Looking for a method takes longer than the upload of a number.
   if (is.object(data) || is.raw(data)) {
-    return(UseMethod("pjrt_buffer"))
+    UseMethod("pjrt_buffer")
+  } else {
+    .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
   }
-  .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
 }
 
 #' @export
@@ -51,24 +52,32 @@ pjrt_buffer.integer64 <- pjrt_buffer.default
 #' @rdname pjrt_buffer
 #' @export
 pjrt_buffer.raw <- function(data, ..., dtype, device = NULL, shape, row_major) {
+  expect_given("dtype", missing(dtype))
+  expect_given("shape", missing(shape))
+  expect_given("row_major", missing(row_major))
   rs_buffer_of_bytes(data, dtype, device, shape, row_major)
+}
+
+# Bytes do not say what they are.
+expect_given <- function(argument, is_missing) {
+  if (is_missing) {
+    raise_("type", sprintf("argument `%s`: raw data needs it, by its name", argument), argument)
+  }
 }
 
 #' @export
 pjrt_buffer.PJRTBuffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
-  expect_same("dtype", if (!is.null(dtype)) rs_dtype(dtype, NULL), rs_buffer_dtype(data, NULL))
-  expect_same("shape", if (!is.null(shape)) as.integer(shape), rs_buffer_shape(data))
-  expect_same("device", if (!is.null(device)) rs_device(device), rs_buffer_device(data))
-  data
+  rs_buffer_same(data, dtype, device, shape)
 }
 
 #' @rdname pjrt_buffer
 #' @export
 pjrt_scalar <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
   if (is.object(data) || is.raw(data) || length(data) != 1L) {
-    return(UseMethod("pjrt_scalar"))
+    UseMethod("pjrt_scalar")
+  } else {
+    .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
   }
-  .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
 }
 
 #' @export
@@ -85,12 +94,13 @@ pjrt_scalar.integer64 <- pjrt_scalar.default
 #' @rdname pjrt_buffer
 #' @export
 pjrt_scalar.raw <- function(data, ..., dtype, device = NULL) {
+  expect_given("dtype", missing(dtype))
   rs_buffer_of_bytes(data, dtype, device, integer(), TRUE)
 }
 
 #' @export
 pjrt_scalar.PJRTBuffer <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
-  pjrt_buffer.PJRTBuffer(data, dtype, device, integer())
+  rs_buffer_same(data, dtype, device, integer())
 }
 
 #' @rdname pjrt_buffer
@@ -98,18 +108,6 @@ pjrt_scalar.PJRTBuffer <- function(data, dtype = NULL, device = NULL, check = FA
 pjrt_empty <- function(dtype, shape, device = NULL) {
   rs_buffer_empty(dtype, shape, device)
 }
-
-# A buffer is given where something was asked for that it cannot become.
-expect_same <- function(what, asked, has) {
-  if (is.null(asked) || identical(asked, has)) {
-    return()
-  }
-  text <- function(x) if (what == "device") format(x) else if (what == "shape") shape_text(x) else x
-  message <- sprintf("argument `data`: expected a buffer of %s %s, got %s", what, text(asked), text(has))
-  raise_(what, message, "data")
-}
-
-shape_text <- function(shape) paste0("(", paste(shape, collapse = ", "), ")")
 
 #' Copies a buffer to R
 #'
@@ -132,6 +130,9 @@ shape_text <- function(shape) paste0("(", paste(shape, collapse = ", "), ")")
 as_array <- function(x, check = FALSE, ...) UseMethod("as_array")
 
 #' @export
+as_array.default <- function(x, check = FALSE, ...) ask_tengen("as_array", x, ...)
+
+#' @export
 as_array.PJRTBuffer <- function(x, check = FALSE, ...) {
   .Call(savvy_rs_buffer_as_array__impl, x, check)
 }
@@ -139,6 +140,9 @@ as_array.PJRTBuffer <- function(x, check = FALSE, ...) {
 #' @rdname as_array
 #' @export
 as_raw <- function(x, row_major, ...) UseMethod("as_raw")
+
+#' @export
+as_raw.default <- function(x, row_major, ...) ask_tengen("as_raw", x, row_major, ...)
 
 #' @export
 as_raw.PJRTBuffer <- function(x, row_major, ...) {
@@ -182,6 +186,6 @@ copy_buffer <- function(buffer, device) {
 #' @return `x`, invisibly.
 #' @export
 release <- function(x) {
-  rs_buffer_release(if (inherits(x, "AnvlArray")) .subset2(x, "data") else x)
+  rs_buffer_release(if (is.list(x) && inherits(x, "AnvlArray")) buffer_of(x) else x)
   invisible(x)
 }

@@ -22,7 +22,7 @@ pjrt_client <- function(platform = NULL, ...) {
   options <- list(...)
   threads <- options[["threads"]]
   if (is.null(threads)) {
-    return(rs_client(platform, options))
+    return(rs_client(platform, options, "platform"))
   }
   if (rs_client_exists(platform)) {
     raise_("option", "the client is there already; `threads` can be given only when it is made", "threads")
@@ -34,19 +34,13 @@ pjrt_client <- function(platform = NULL, ...) {
   old <- Sys.getenv("PJRT_NPROC", NA)
   Sys.setenv(PJRT_NPROC = format(threads, scientific = FALSE))
   on.exit(if (is.na(old)) Sys.unsetenv("PJRT_NPROC") else Sys.setenv(PJRT_NPROC = old))
-  rs_client(platform, options[names(options) != "threads"])
+  rs_client(platform, options[names(options) != "threads"], "platform")
 }
 
 #' @rdname pjrt_client
 #' @export
 as_pjrt_client <- function(x) {
-  if (inherits(x, "PJRTClient")) {
-    x
-  } else if (inherits(x, "PJRTDevice")) {
-    rs_device_client(x)
-  } else {
-    rs_client(x, list())
-  }
+  if (is.null(x) || is.character(x)) rs_client(x, list(), "x") else rs_client_of(x)
 }
 
 #' @rdname pjrt_client
@@ -66,6 +60,9 @@ devices.PJRTClient <- function(x = NULL, ...) rs_client_devices(x)
 #' @return The name of the platform, such as `"cpu"`.
 #' @export
 platform <- function(x, ...) UseMethod("platform")
+
+#' @export
+platform.default <- function(x, ...) refuse(x, "a PJRTBuffer, PJRTClient or PJRTDevice")
 
 #' @export
 platform.PJRTClient <- function(x, ...) rs_client_platform(x)

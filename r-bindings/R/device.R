@@ -11,17 +11,21 @@
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' pjrt_device("cpu") == pjrt_device("cpu:0")
 pjrt_device <- function(device) {
-  rs_device(device)
+  rs_device(device, "device")
 }
 
 #' @rdname pjrt_device
 #' @export
 as_pjrt_device <- function(x) {
-  rs_device(x)
+  rs_device(x, "x")
 }
 
 #' @export
-device.PJRTDevice <- function(x, ...) x
+device.PJRTDevice <- function(x, ...) {
+  # Is it one, and alive?
+  rs_device_name(x)
+  x
+}
 
 #' @export
 platform.PJRTDevice <- function(x, ...) rs_device_platform(x)

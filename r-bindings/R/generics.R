@@ -19,21 +19,72 @@ shape <- function(x, ...) UseMethod("shape")
 #' @export
 device <- function(x, ...) UseMethod("device")
 
+# Who asks for what only another package knows is told by that: our generics may not be those of tengen, where it was
+# installed or found after this package was loaded.
+#' @export
+dtype.default <- function(x, ...) ask_tengen("dtype", x, ...)
+
+#' @export
+shape.default <- function(x, ...) ask_tengen("shape", x, ...)
+
+#' @export
+device.default <- function(x, ...) ask_tengen("device", x, ...)
+
+ask_tengen <- function(name, x, ...) {
+  if (isNamespaceLoaded("tengen") && name %in% getNamespaceExports("tengen")) {
+    return(getExportedValue("tengen", name)(x, ...))
+  }
+  refuse(x, "a PJRTBuffer, or another object with a method")
+}
+
+# The error of a value that is not what was expected; its argument is the variable's name.
+refuse <- function(x, expected, argument = deparse(substitute(x))) {
+  raise_("type", sprintf("argument `%s`: expected %s, got %s", argument, expected, rs_describe(x)), argument)
+}
+
 # The generics that tengen has too.
 tengen_generics <- c("dtype", "shape", "device", "as_array", "as_raw")
 
 # Where tengen is installed, its generics take the place of ours, so that attaching both packages hides nothing.
 use_tengen <- function(ns) {
-  if (!requireNamespace("tengen", quietly = TRUE)) {
-    return()
-  }
-  tengen <- asNamespace("tengen")
-  for (name in intersect(tengen_generics, getNamespaceExports(tengen))) {
-    methods <- grep(paste0("^", name, "\\.(PJRT|AnvlArray)"), ls(ns), value = TRUE)
-    for (method in methods) {
-      class <- substring(method, nchar(name) + 2L)
-      registerS3method(name, class, get(method, ns), envir = tengen)
+  if (requireNamespace("tengen", quietly = TRUE)) {
+    for (name in intersect(tengen_generics, getNamespaceExports("tengen"))) {
+      assign(name, getExportedValue("tengen", name), envir = ns)
     }
-    assign(name, get(name, tengen), envir = ns)
+  }
+  when_loaded("tengen", function() register_methods(ns, "tengen", tengen_generics))
+}
+
+use_safetensors <- function(ns) {
+  when_loaded("safetensors", function() {
+    register_methods(ns, "safetensors", c("safe_tensor_buffer", "safe_tensor_meta"))
+  })
+}
+
+# The methods of anvl for its own class count, not ours, also where it was loaded before this package.
+use_anvl <- function(ns) {
+  when_loaded("anvl", function() {
+    anvl <- asNamespace("anvl")
+    for (method in intersect(grep("\\.AnvlArray$", ls(ns), value = TRUE), ls(anvl))) {
+      registerS3method(sub("\\.AnvlArray$", "", method), "AnvlArray", get(method, anvl), envir = anvl)
+    }
+  })
+}
+
+# Does something with another package: now if it is loaded, else when it is.
+when_loaded <- function(package, action) {
+  if (isNamespaceLoaded(package)) {
+    action()
+  }
+  setHook(packageEvent(package, "onLoad"), function(...) action())
+}
+
+# Registers our methods of these generics with another package, as far as it has them.
+register_methods <- function(ns, package, generics) {
+  for (name in intersect(generics, getNamespaceExports(package))) {
+    for (method in grep(paste0("^", name, "\\.(PJRT|AnvlArray)"), ls(ns), value = TRUE)) {
+      class <- substring(method, nchar(name) + 2L)
+      registerS3method(name, class, get(method, ns), envir = asNamespace(package))
+    }
   }
 }

@@ -27,13 +27,17 @@ pjrt_plugin <- function(platform) {
 #' @rdname pjrt_plugin
 #' @export
 as_pjrt_plugin <- function(x) {
-  if (inherits(x, "PJRTPlugin")) x else rs_plugin(x)
+  if (is.character(x)) {
+    return(rs_plugin(x))
+  }
+  rs_plugin_about(x)
+  x
 }
 
 #' @rdname pjrt_plugin
 #' @export
 plugin_attributes <- function(plugin) {
-  rs_plugin_attributes(as_pjrt_plugin(plugin))
+  rs_plugin_attributes(if (is.character(plugin)) rs_plugin(plugin) else plugin)
 }
 
 #' @rdname pjrt_plugin
@@ -45,7 +49,16 @@ plugin_client_create <- function(plugin, platform, options = list()) {
 #' @rdname pjrt_plugin
 #' @export
 plugins_downloaded <- function(platforms = NULL) {
-  all(vapply(platforms %||% default_platform(), rs_plugin_found, NA))
+  platforms <- platforms %||% default_platform()
+  if (!is.character(platforms) || anyNA(platforms)) {
+    refuse(platforms, "the names of platforms")
+  }
+  for (platform in platforms) {
+    if (!rs_plugin_found(platform)) {
+      return(FALSE)
+    }
+  }
+  TRUE
 }
 
 #' @rdname pjrt_plugin

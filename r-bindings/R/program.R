@@ -21,7 +21,9 @@
 #' @param ... The inputs, buffers in the order of the program's arguments.
 #' @param execution_options What `pjrt_execution_options()` gives.
 #' @param simplify Whether a program with one result gives that buffer, instead of a list.
-#' @param check Not used: inputs are always checked against the program.
+#' @param check Whether the inputs have to have the dtypes and shapes that the program takes. With `check = FALSE` an
+#'   input may have others if it has as many bytes, which are then taken for what the program expects. That inputs are
+#'   alive, on the right device and of the right size is always checked.
 #' @param non_donatable_input_indices Indices of inputs that are not to be donated, counted from 0.
 #' @param launch_id A number that tells launches apart.
 #' @return `pjrt_program()` a `PJRTProgram`; `pjrt_compile()` a `PJRTLoadedExecutable`; `pjrt_execute()` a buffer or a
@@ -38,7 +40,12 @@
 #' pjrt_execute(add, pjrt_buffer(c(1, 2, 3)), pjrt_buffer(c(10, 20, 30)))
 #' cat(inspect_hlo(program))
 pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
-  format <- match.arg(format)
+  if (missing(format)) {
+    format <- "mlir"
+  } else if (!is.character(format) || length(format) != 1L || !format %in% c("mlir", "hlo")) {
+    got <- if (is.character(format) && length(format) == 1L) deparse(format) else rs_describe(format)
+    raise_("value", sprintf("argument `format`: expected \"mlir\" or \"hlo\", got %s", got), "format")
+  }
   rs_program(src, path, format)
 }
 
@@ -46,7 +53,7 @@ pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
 #' @export
 pjrt_compile <- function(program, compile_options = new_compile_options(), device = NULL) {
   if (!inherits(compile_options, "PJRTCompileOptions")) {
-    raise_("type", "argument `compile_options`: expected what new_compile_options() gives", "compile_options")
+    refuse(compile_options, "what new_compile_options() gives")
   }
   rs_compile(program, compile_options$proto, device)
 }
@@ -55,7 +62,7 @@ pjrt_compile <- function(program, compile_options = new_compile_options(), devic
 #' @export
 new_compile_options <- function(proto = raw()) {
   if (!is.raw(proto)) {
-    raise_("type", "argument `proto`: expected a raw vector", "proto")
+    refuse(proto, "a raw vector")
   }
   structure(list(proto = proto), class = "PJRTCompileOptions")
 }
@@ -64,19 +71,20 @@ new_compile_options <- function(proto = raw()) {
 #' @export
 pjrt_execute <- function(executable, ..., execution_options = NULL, simplify = TRUE, check = TRUE) {
   if (is.null(execution_options)) {
-    return(.Call(savvy_rs_execute__impl, executable, list(...), NULL, NULL, simplify))
+    return(.Call(savvy_rs_execute__impl, executable, list(...), NULL, NULL, simplify, check))
   }
   if (!inherits(execution_options, "PJRTExecutionOptions")) {
-    raise_("type", "argument `execution_options`: expected what pjrt_execution_options() gives", "execution_options")
+    refuse(execution_options, "what pjrt_execution_options() gives")
   }
   rs_execute(
-    executable, list(...), execution_options$non_donatable_input_indices, execution_options$launch_id, simplify
+    executable, list(...), execution_options$non_donatable_input_indices, execution_options$launch_id, simplify, check
   )
 }
 
 #' @rdname pjrt_program
 #' @export
 pjrt_execution_options <- function(non_donatable_input_indices = integer(), launch_id = 0L) {
+  rs_execution_options(non_donatable_input_indices, launch_id)
   structure(
     list(non_donatable_input_indices = non_donatable_input_indices, launch_id = launch_id),
     class = "PJRTExecutionOptions"

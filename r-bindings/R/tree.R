@@ -83,7 +83,7 @@ as_leaves <- function(x) {
 #' flat <- flatten_fun(predict, build_tree(list(x = 1, model = list(slope = 1, at0 = 1))))
 #' flat(3, 2, 1)
 map_tree <- function(.x, .f, ...) {
-  .f <- match.fun(.f)
+  .f <- as_function(.f, ".f")
   split <- rs_tree_split(.x)
   rs_tree_unflatten(split$tree, lapply(split$leaves, .f, ...))
 }
@@ -91,7 +91,7 @@ map_tree <- function(.x, .f, ...) {
 #' @rdname map_tree
 #' @export
 pmap_tree <- function(.l, .f, ...) {
-  .f <- match.fun(.f)
+  .f <- as_function(.f, ".f")
   zipped <- rs_tree_zip(.l)
   if (is.null(zipped)) {
     return(list())
@@ -102,7 +102,7 @@ pmap_tree <- function(.l, .f, ...) {
 #' @rdname map_tree
 #' @export
 flatten_fun <- function(f, in_tree) {
-  f <- match.fun(f)
+  f <- as_function(f, "f")
   kind <- rs_tree_root_kind(in_tree)
   if (kind != "list") {
     got <- c(leaf = "a leaf", null = "NULL")[[kind]]
@@ -112,6 +112,24 @@ flatten_fun <- function(f, in_tree) {
     # Quoted, so that a leaf which is a symbol or a call stays one.
     rs_tree_split(do.call(f, rs_tree_unflatten(in_tree, list(...)), quote = TRUE))
   }
+}
+
+# A function, or the one that its caller's caller knows by this name.
+as_function <- function(f, argument) {
+  if (is.function(f)) {
+    return(f)
+  }
+  is_name <- is.name(f) || (is.character(f) && length(f) == 1L && !is.na(f) && nzchar(f) && Encoding(f) != "bytes")
+  if (!is_name) {
+    refuse(f, "a function or the name of one", argument)
+  }
+  name <- as.character(f)
+  found <- get0(name, envir = parent.frame(2L), mode = "function")
+  if (is.null(found)) {
+    got <- sprintf("argument `%s`: expected a function or the name of one, got %s", argument, encodeString(name, quote = '"'))
+    raise_("value", got, argument)
+  }
+  found
 }
 
 #' Look at a tree

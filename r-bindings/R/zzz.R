@@ -2,4 +2,6 @@
   rs_attach(raise_)
   assign("dispatch_symbol", rs_dispatch_symbol(), topenv())
   use_tengen(topenv())
+  use_safetensors(topenv())
+  use_anvl(topenv())
 }

@@ -110,13 +110,18 @@ SEXP savvy_rs_buffer_release__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_buffer_same__impl(SEXP c_arg__data, SEXP c_arg__dtype, SEXP c_arg__device, SEXP c_arg__shape) {
+    SEXP res = savvy_rs_buffer_same__ffi(c_arg__data, c_arg__dtype, c_arg__device, c_arg__shape);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_buffer_shape__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_buffer_shape__ffi(c_arg__x);
     return handle_result(res);
 }
 
-SEXP savvy_rs_client__impl(SEXP c_arg__platform, SEXP c_arg__options) {
-    SEXP res = savvy_rs_client__ffi(c_arg__platform, c_arg__options);
+SEXP savvy_rs_client__impl(SEXP c_arg__platform, SEXP c_arg__options, SEXP c_arg__argument) {
+    SEXP res = savvy_rs_client__ffi(c_arg__platform, c_arg__options, c_arg__argument);
     return handle_result(res);
 }
 
@@ -132,6 +137,11 @@ SEXP savvy_rs_client_devices__impl(SEXP c_arg__client) {
 
 SEXP savvy_rs_client_exists__impl(SEXP c_arg__platform) {
     SEXP res = savvy_rs_client_exists__ffi(c_arg__platform);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_client_of__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_client_of__ffi(c_arg__x);
     return handle_result(res);
 }
 
@@ -155,8 +165,13 @@ SEXP savvy_rs_compiles_watch__impl(void) {
     return handle_result(res);
 }
 
-SEXP savvy_rs_device__impl(SEXP c_arg__device) {
-    SEXP res = savvy_rs_device__ffi(c_arg__device);
+SEXP savvy_rs_describe__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_describe__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_device__impl(SEXP c_arg__device, SEXP c_arg__argument) {
+    SEXP res = savvy_rs_device__ffi(c_arg__device, c_arg__argument);
     return handle_result(res);
 }
 
@@ -230,8 +245,13 @@ SEXP savvy_rs_executable_hlo__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
-SEXP savvy_rs_execute__impl(SEXP c_arg__executable, SEXP c_arg__inputs, SEXP c_arg__keep, SEXP c_arg__launch_id, SEXP c_arg__simplify) {
-    SEXP res = savvy_rs_execute__ffi(c_arg__executable, c_arg__inputs, c_arg__keep, c_arg__launch_id, c_arg__simplify);
+SEXP savvy_rs_execute__impl(SEXP c_arg__executable, SEXP c_arg__inputs, SEXP c_arg__keep, SEXP c_arg__launch_id, SEXP c_arg__simplify, SEXP c_arg__check) {
+    SEXP res = savvy_rs_execute__ffi(c_arg__executable, c_arg__inputs, c_arg__keep, c_arg__launch_id, c_arg__simplify, c_arg__check);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_execution_options__impl(SEXP c_arg__keep, SEXP c_arg__launch_id) {
+    SEXP res = savvy_rs_execution_options__ffi(c_arg__keep, c_arg__launch_id);
     return handle_result(res);
 }
 
@@ -426,16 +446,19 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_buffer_of_bytes__impl", (DL_FUNC) &savvy_rs_buffer_of_bytes__impl, 5},
     {"savvy_rs_buffer_platform__impl", (DL_FUNC) &savvy_rs_buffer_platform__impl, 1},
     {"savvy_rs_buffer_release__impl", (DL_FUNC) &savvy_rs_buffer_release__impl, 1},
+    {"savvy_rs_buffer_same__impl", (DL_FUNC) &savvy_rs_buffer_same__impl, 4},
     {"savvy_rs_buffer_shape__impl", (DL_FUNC) &savvy_rs_buffer_shape__impl, 1},
-    {"savvy_rs_client__impl", (DL_FUNC) &savvy_rs_client__impl, 2},
+    {"savvy_rs_client__impl", (DL_FUNC) &savvy_rs_client__impl, 3},
     {"savvy_rs_client_description__impl", (DL_FUNC) &savvy_rs_client_description__impl, 1},
     {"savvy_rs_client_devices__impl", (DL_FUNC) &savvy_rs_client_devices__impl, 1},
     {"savvy_rs_client_exists__impl", (DL_FUNC) &savvy_rs_client_exists__impl, 1},
+    {"savvy_rs_client_of__impl", (DL_FUNC) &savvy_rs_client_of__impl, 1},
     {"savvy_rs_client_platform__impl", (DL_FUNC) &savvy_rs_client_platform__impl, 1},
     {"savvy_rs_compile__impl", (DL_FUNC) &savvy_rs_compile__impl, 3},
     {"savvy_rs_compiles_noted__impl", (DL_FUNC) &savvy_rs_compiles_noted__impl, 0},
     {"savvy_rs_compiles_watch__impl", (DL_FUNC) &savvy_rs_compiles_watch__impl, 0},
-    {"savvy_rs_device__impl", (DL_FUNC) &savvy_rs_device__impl, 1},
+    {"savvy_rs_describe__impl", (DL_FUNC) &savvy_rs_describe__impl, 1},
+    {"savvy_rs_device__impl", (DL_FUNC) &savvy_rs_device__impl, 2},
     {"savvy_rs_device_client__impl", (DL_FUNC) &savvy_rs_device_client__impl, 1},
     {"savvy_rs_device_equal__impl", (DL_FUNC) &savvy_rs_device_equal__impl, 2},
     {"savvy_rs_device_name__impl", (DL_FUNC) &savvy_rs_device_name__impl, 1},
@@ -450,7 +473,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_executable_about__impl", (DL_FUNC) &savvy_rs_executable_about__impl, 1},
     {"savvy_rs_executable_device__impl", (DL_FUNC) &savvy_rs_executable_device__impl, 1},
     {"savvy_rs_executable_hlo__impl", (DL_FUNC) &savvy_rs_executable_hlo__impl, 1},
-    {"savvy_rs_execute__impl", (DL_FUNC) &savvy_rs_execute__impl, 5},
+    {"savvy_rs_execute__impl", (DL_FUNC) &savvy_rs_execute__impl, 6},
+    {"savvy_rs_execution_options__impl", (DL_FUNC) &savvy_rs_execution_options__impl, 2},
     {"savvy_rs_integer64_text__impl", (DL_FUNC) &savvy_rs_integer64_text__impl, 1},
     {"savvy_rs_live_bytes__impl", (DL_FUNC) &savvy_rs_live_bytes__impl, 0},
     {"savvy_rs_panic__impl", (DL_FUNC) &savvy_rs_panic__impl, 1},

@@ -280,11 +280,16 @@ impl<'a> Element<'a> {
 }
 
 /// A number as R writes it.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value {
         value if R_IsNA(value) != 0 => "NA".into(),
         value if value == f64::INFINITY => "Inf".into(),
         value if value == f64::NEG_INFINITY => "-Inf".into(),
+        // R's own notation from there on.
+        value if value.abs() >= 1e15 => {
+            let text = format!("{value:e}");
+            if text.contains("e-") { text } else { text.replacen('e', "e+", 1) }
+        }
         value => value.to_string(),
     }
 }

@@ -1,9 +1,10 @@
 //! The clients of the process: one per platform, each with one R object for itself and one for each device.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
 use dispatch_runtime::engine::pjrt::{ClientOptions, PjrtPlugin};
-use dispatch_runtime::{Client, Device};
+use dispatch_runtime::{Client, Device, Error};
 
 use crate::arg::Arg;
 use crate::exit;
@@ -83,9 +84,23 @@ pub fn create(platform: &str, plugin: Option<PjrtPlugin>, options: ClientOptions
     let options = with_environment(platform, options)?;
     let plugin = match plugin {
         Some(plugin) => plugin,
-        None => PjrtPlugin::load(PjrtPlugin::find(platform)?)?,
+        None => PjrtPlugin::load(find_plugin(platform)?)?,
     };
     register(platform, plugin.client(&options)?)
+}
+
+/// The file of a platform's plugin.
+///
+/// # Errors
+///
+/// In the words of R users where there is no such platform.
+pub fn find_plugin(platform: &str) -> Result<PathBuf> {
+    PjrtPlugin::find(platform).map_err(|error| match error {
+        Error::Option { option: "platform", .. } => {
+            Fault::new("option", format!("platform: expected \"cpu\" or \"cuda\", got \"{platform}\""))
+        }
+        error => error.into(),
+    })
 }
 
 /// Adds what the environment says to the options that are not set.

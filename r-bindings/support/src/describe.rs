@@ -25,6 +25,7 @@ pub fn value(x: SEXP) -> String {
         REALSXP => vector("double"),
         CPLXSXP => vector("complex"),
         RAWSXP => vector("raw"),
+        STRSXP if length == 1 && text(x, 0).is_none() => "NA".into(),
         STRSXP if length == 1 => "a string".into(),
         STRSXP => vector("character"),
         VECSXP => format!("a list of length {length}"),

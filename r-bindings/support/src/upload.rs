@@ -3,10 +3,12 @@
 //! The element types that R data may become: a double any; an integer or integer64 any but `bool`; a logical only
 //! `bool`; a complex number only a complex type.
 //!
-//! Without `check` a value that the type does not hold becomes what a cast makes of it: numbers outside the range of an
-//! integer type become its nearest end, a fraction is cut off, `NaN` is 0 (`TRUE` as a `bool`). A missing integer is
-//! `NaN` in a float type, a missing logical is `TRUE`. With `check` each of these is an error. Rounding to a float type
-//! of less precision is none, except where a finite number would become infinite.
+//! Unless somebody [checks](Check), a value that the type does not hold becomes what a cast makes of it: numbers outside
+//! the range of an integer type become its nearest end, a fraction is cut off, `NaN` is 0 (`TRUE` as a `bool`). A missing
+//! integer is `NaN` in a float type (`NA` in those that R has too), a missing logical is `TRUE`. Rounding is to the
+//! nearest, in one step.
+
+mod check;
 
 use dispatch_runtime::host::Element;
 use dispatch_runtime::{Array, DType, Device, HostArray, HostView};
@@ -15,6 +17,18 @@ use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::{Arg, memory};
+
+/// Which values are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// None.
+    Nothing,
+    /// Those that an integer type or `bool` does not hold, and those that would become infinite. Missing values in a
+    /// float type are `NaN`.
+    Wrong,
+    /// Those too, missing values in all types but `f64` and `c128`, and integers that a float type would round.
+    Lost,
+}
 
 /// The dtype of R data that names none.
 pub fn default_dtype(data: &Data<'_>) -> DType {
@@ -31,7 +45,7 @@ pub fn default_dtype(data: &Data<'_>) -> DType {
 pub fn allowed(data: &Data<'_>, dtype: DType) -> bool {
     match data {
         Data::Logical(_) => dtype == DType::Bool,
-        Data::Integer(_) | Data::Integer64(_) => dtype != DType::Bool && !dtype.is_complex(),
+        Data::Integer(_) | Data::Integer64(_) => dtype != DType::Bool,
         Data::Double(_) => true,
         Data::Complex(_) => dtype.is_complex(),
     }
@@ -55,6 +69,7 @@ pub fn upload(
         Some(shape) => fitting(shape, values.len())?,
     };
     let dtype = dtype.unwrap_or_else(|| default_dtype(&values));
+    let check = if check { Check::Lost } else { Check::Nothing };
     upload_data(values, dtype, &shape, device, check, data.name())
 }
 
@@ -80,7 +95,7 @@ pub fn upload_data(
     dtype: DType,
     shape: &[i64],
     device: Device,
-    check: bool,
+    check: Check,
     path: &str,
 ) -> Result<Array> {
     if !allowed(&values, dtype) {
@@ -90,13 +105,13 @@ pub fn upload_data(
             match values {
                 Data::Logical(_) => "dtype bool for logical data".to_owned(),
                 Data::Complex(_) => "dtype c64 or c128 for complex data".to_owned(),
-                _ => format!("a number type for {} data", values.name()),
+                _ => format!("any dtype but bool for {} data", values.name()),
             },
             dtype,
         ));
     }
-    if check {
-        check_all(values, dtype, path)?;
+    if check != Check::Nothing {
+        check::all(values, dtype, check == Check::Lost, path)?;
     }
     let to = Target { shape, device, fills: values.len() == 1 && shape.iter().any(|&n| n != 1) };
     macro_rules! number {
@@ -217,6 +232,7 @@ clamps!(i32 => i8, i16, i32, i64, u8, u16, u32, u64);
 clamps!(i64 => i8, i16, i32, i64, u8, u16, u32, u64);
 
 impl Cast<f64> for f64 {
+    #[inline(always)]
     fn cast(self) -> f64 {
         self
     }
@@ -257,9 +273,46 @@ impl Cast<f32> for i64 {
     }
 }
 
-macro_rules! through_f64 {
-    ($($type:ty => $from:path),*) => {$(
-        impl<S: Cast<f64>> Cast<$type> for S {
+/// A float on the way to a shorter one: where it is not the number itself, it is the next one toward zero with its last
+/// bit set. So the number is rounded only once, when the shorter float is made; half a step of that is told apart from a
+/// little more and a little less.
+#[derive(Clone, Copy)]
+struct Sticky(f32);
+
+impl Cast<Sticky> for f64 {
+    #[inline(always)]
+    fn cast(self) -> Sticky {
+        let near = self as f32;
+        if f64::from(near) == self || self.is_nan() {
+            return Sticky(near);
+        }
+        let beyond = f64::from(near).abs() > self.abs();
+        Sticky(f32::from_bits((near.to_bits() - u32::from(beyond)) | 1))
+    }
+}
+
+impl Cast<Sticky> for i32 {
+    #[inline(always)]
+    fn cast(self) -> Sticky {
+        Cast::<f64>::cast(self).cast()
+    }
+}
+
+impl Cast<Sticky> for i64 {
+    #[inline(always)]
+    fn cast(self) -> Sticky {
+        // Of 64 bits a double holds 53; the last of those says whether there is anything in the rest.
+        const REST: u64 = (1 << 11) - 1;
+        let size = self.unsigned_abs();
+        let head = size & !REST | u64::from(size & REST != 0) << 11;
+        let exact = if size < 1 << 53 { size as f64 } else { head as f64 };
+        if self == i64::MIN { Sticky(f32::NAN) } else { exact.copysign(self as f64).cast() }
+    }
+}
+
+macro_rules! by_way_of {
+    ($($through:ty: $type:ty => $from:expr),*) => {$(
+        impl<S: Cast<$through>> Cast<$type> for S {
             #[inline(always)]
             fn cast(self) -> $type {
                 $from(self.cast())
@@ -268,75 +321,15 @@ macro_rules! through_f64 {
     )*};
 }
 
-/// An R integer has at most 32 bits, which a double holds; an integer64 may be rounded twice.
-fn real<T>(re: f64, convert: impl Fn(f64) -> T, zero: T) -> num_complex::Complex<T> {
-    num_complex::Complex { re: convert(re), im: zero }
-}
-
-fn real32(re: f64) -> num_complex::Complex<f32> {
-    real(re, |x| x as f32, 0.0)
-}
-
-fn real64(re: f64) -> num_complex::Complex<f64> {
-    real(re, |x| x, 0.0)
-}
-
-fn truth(x: f64) -> bool {
-    x != 0.0
-}
-
-through_f64!(
-    half::f16 => half::f16::from_f64,
-    half::bf16 => half::bf16::from_f64,
-    bool => truth,
-    num_complex::Complex<f32> => real32,
-    num_complex::Complex<f64> => real64
+by_way_of!(
+    Sticky: half::f16 => |x: Sticky| half::f16::from_f32(x.0),
+    Sticky: half::bf16 => |x: Sticky| half::bf16::from_f32(x.0),
+    f64: bool => |x: f64| x != 0.0,
+    f32: num_complex::Complex<f32> => |re: f32| num_complex::Complex { re, im: 0.0 },
+    f64: num_complex::Complex<f64> => |re: f64| num_complex::Complex { re, im: 0.0 }
 );
 
 fn na_real() -> f64 {
     // SAFETY: R sets the variable before any package is loaded, and never changes it.
     unsafe { R_NaReal }
-}
-
-/// Refuses the first value that would be lost.
-#[cold]
-fn check_all(values: Data<'_>, dtype: DType, path: &str) -> Result<()> {
-    let missing = |at: Option<usize>, of: &str| match at {
-        None => Ok(()),
-        Some(i) => Err(Fault::argument(
-            "value",
-            path,
-            format!("no missing values, which {dtype} does not hold"),
-            format!("{of} as element {}", i + 1),
-        )),
-    };
-    match values {
-        Data::Logical(x) => missing(x.iter().position(|&x| x == NA_INTEGER), "NA")?,
-        Data::Integer(x) => missing(x.iter().position(|&x| x == NA_INTEGER), "NA")?,
-        Data::Integer64(x) => missing(x.iter().position(|&x| x == i64::MIN), "NA")?,
-        // As f64 and c128 the value stays what it is.
-        Data::Double(x) if !matches!(dtype, DType::F64 | DType::C128) => {
-            missing(x.iter().position(|&x| R_IsNA(x) != 0), "NA")?
-        }
-        _ => {}
-    }
-    let exact = |view: Result<HostView<'_>, dispatch_runtime::Error>| -> Result<()> {
-        dispatch_runtime::host::Converted::new(view?, dtype, &|| path.to_owned())?;
-        Ok(())
-    };
-    let shape = [values.len() as i64];
-    match values {
-        Data::Logical(_) | Data::Complex(_) if dtype != DType::C64 => Ok(()),
-        Data::Logical(_) => Ok(()),
-        Data::Integer(x) => exact(HostView::new(x, &shape)),
-        Data::Double(x) => exact(HostView::new(x, &shape)),
-        Data::Integer64(x) => exact(HostView::new(x, &shape)),
-        Data::Complex(x) => {
-            // SAFETY: two doubles are a complex number of Rust.
-            let x = unsafe {
-                std::slice::from_raw_parts(x.as_ptr().cast::<num_complex::Complex<f64>>(), x.len())
-            };
-            exact(HostView::new(x, &shape))
-        }
-    }
 }

@@ -34,7 +34,7 @@ test_that("the dtype follows the type of the data unless it is named", {
   expect_identical(type(1, dtype = structure("f64", class = "DataType")), "f64")
   expect_identical(type(1, dtype = elt_type("f64")), "f64")
   expect_identical(type(TRUE, dtype = "pred"), "bool")
-  expect_fault(type(1L, dtype = "bool"), "dtype", "expected a number type for integer data, got bool", "data")
+  expect_fault(type(1L, dtype = "bool"), "dtype", "expected any dtype but bool for integer data, got bool", "data")
   expect_fault(type(TRUE, dtype = "i32"), "dtype", "expected dtype bool for logical data, got i32")
   expect_fault(type(1i, dtype = "f32"), "dtype", "expected dtype c64 or c128")
   expect_fault(type(1, dtype = "float"), "unknown_dtype", "got \"float\"", "dtype")
@@ -166,9 +166,9 @@ test_that("a buffer as data is returned as it is, if it is what is asked for", {
   x <- pjrt_buffer(1:3)
   expect_identical(pjrt_buffer(x), x)
   expect_identical(pjrt_buffer(x, "i32", "cpu:0", 3), x)
-  expect_fault(pjrt_buffer(x, "f32"), "dtype", "expected a buffer of dtype f32, got i32", "data")
-  expect_fault(pjrt_buffer(x, shape = 1:2), "shape", "expected a buffer of shape (1, 2), got (3)")
-  expect_fault(pjrt_buffer(x, device = "cpu:1"), "device", "expected a buffer of device <PJRTDevice cpu:1>")
+  expect_fault(pjrt_buffer(x, "f32"), "dtype", "expected a buffer of dtype f32, got one of i32", "data")
+  expect_fault(pjrt_buffer(x, shape = 1:2), "shape", "expected a buffer of shape (1, 2), got one of (3)")
+  expect_fault(pjrt_buffer(x, device = "cpu:1"), "device", "expected a buffer of device cpu:1, got one of cpu:0")
 })
 
 test_that("a buffer has its own copy of the data", {

@@ -364,3 +364,62 @@ test_that("nothing breaks where R collects at every allocation: pjrt", {
   gctorture2(old)
   expect_identical(values(out), list(array(1:3), TRUE))
 })
+
+test_that("an integer may become complex, as the help says", {
+  e <- echo(compile = function(info) {
+    result <- echo_result(info)
+    result$exec <- pjrt_compile(pjrt_program("func.func @main(%x: tensor<complex<f32>>) -> tensor<complex<f32>> {
+      return %x : tensor<complex<f32>>
+    }"))
+    result$out_avals[[1]]$dtype <- "c64"
+    result$input_dtypes <- "c64"
+    result
+  })
+  expect_identical(values(dispatch(e$d, list(3L))), list(3 + 0i))
+  expect_identical(values(dispatch(e$d, list(0.5))), list(0.5 + 0i))
+})
+
+test_that("a value that the declared dtype does not hold is an error that names the input", {
+  at <- function(dtype, shape = integer()) {
+    echo(compile = function(info) {
+      result <- echo_result(info)
+      result$exec <- echo_program(dtype, list(shape))
+      result$out_avals[[1]]$dtype <- dtype
+      result$input_dtypes <- dtype
+      result
+    })$d
+  }
+  refused <- function(dtype, args, message, path, shape = integer()) {
+    d <- at(dtype, shape)
+    expect_fault(dispatch(d, args), "value", message, path)
+    # The program itself is right, and kept.
+    expect_identical(dispatcher_size(d), 1L)
+  }
+  refused("i32", list(a = 2.5), "argument `a`: expected an integer from -2147483648 to 2147483647 (i32), got 2.5", "a")
+  refused("ui8", list(b = list(array(c(1, 300)))), "got 300 as element 2", "b[[1]]", 2L)
+  refused("i32", list(NA_integer_), "expected no missing values, which i32 does not hold, got NA", "[[1]]")
+  refused("bool", list(x = NA), "expected no missing values, which bool does not hold, got NA", "x")
+  refused("f32", list(x = 1e300), "a magnitude of at most", "x")
+  expect_identical(values(dispatch(at("f32"), list(NA_real_))), list(NaN))
+  expect_identical(values(dispatch(at("f32"), list(NA_integer_))), list(NaN))
+  expect_identical(values(dispatch(at("f64"), list(NA_integer_))), list(NA_real_))
+  expect_identical(values(dispatch(at("f32"), list(0.1))), list(0.1), tolerance = 1e-7)
+  expect_identical(values(dispatch(at("f32"), list(16777217L))), list(16777216))
+})
+
+test_that("a phantom is memory of its own in every call", {
+  n <- 1000L
+  src <- gsub("T", "tensor<1000xf64>", "func.func @main(%x: T, %p: T {tf.aliasing_output = 0 : i32}) -> T {
+    %r = stablehlo.add %x, %x : T
+    return %r : T
+  }", fixed = TRUE)
+  d <- echo(compile = function(info) {
+    list(
+      exec = pjrt_compile(pjrt_program(src)), client = pjrt_client(), device = cpu(), out_tree = build_tree(1),
+      out_avals = list(list(dtype = "f64", shape = n)), phantom_specs = list(list(dtype = "f64", shape = n))
+    )
+  })$d
+  x <- anvl(array(runif(n)), "f64")
+  outs <- lapply(1:20, function(i) dispatch(d, list(x)))
+  for (out in outs) expect_identical(as_array(out$data), 2 * as_array(x$data))
+})

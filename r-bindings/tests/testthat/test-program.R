@@ -51,7 +51,7 @@ test_that("a program comes from text, lines, bytes or a file", {
   expect_fault(pjrt_program(add_text, file), "type", "only one of `src` and `path`")
   expect_fault(pjrt_program(path = "missing.mlir"), "value", "a file that can be read, got \"missing.mlir\"", "path")
   expect_fault(pjrt_program(1), "type", "expected a character vector, got a double value", "src")
-  expect_error(pjrt_program(add_text, format = "other"), "should be one of")
+  expect_fault(pjrt_program(add_text, format = "other"), "value", "expected \"mlir\" or \"hlo\", got \"other\"", "format")
 })
 
 test_that("a wrong program is the compiler's error", {
@@ -139,4 +139,28 @@ test_that("a finalizer that uses the package at the end of the session does no h
   ))
   expect_match(run$out, "2 4 6", all = FALSE)
   expect_identical(run$status, 0L)
+})
+
+test_that("without check, bytes are taken for what the program expects", {
+  same <- pjrt_compile(pjrt_program("func.func @main(%x: tensor<2xi32>) -> tensor<2xi32> { return %x : tensor<2xi32> }"))
+  floats <- pjrt_buffer(matrix(c(1, -0), 2))
+  expect_fault(pjrt_execute(same, floats), "dtype", "expected dtype i32, got f32", "1")
+  expect_identical(c(as_array(pjrt_execute(same, floats, check = FALSE))), c(1065353216L, NA))
+  options <- pjrt_execution_options(launch_id = 1L)
+  expect_identical(c(as_array(pjrt_execute(same, floats, execution_options = options, check = FALSE))), c(1065353216L, NA))
+  refused <- function(x, code, message) expect_fault(pjrt_execute(same, x, check = FALSE), code, message, "1")
+  refused(pjrt_buffer(c(1, 2, 3)), "shape", "expected shape of 8 bytes, as i32[2], got f32[3] of 12")
+  refused(pjrt_buffer(rep(TRUE, 8)), "dtype", "expected dtype i32, got bool")
+  refused(pjrt_buffer(c(1, 2), device = "cpu:1"), "device", "expected an array on cpu:0, got one on cpu:1")
+  released <- release(pjrt_buffer(c(1, 2)))
+  expect_fault(pjrt_execute(same, released, check = FALSE), "dead", "alive", "...[[1]]")
+  expect_fault(pjrt_execute(same, check = FALSE), "argument_count", "takes 1 argument, got 0")
+  expect_fault(pjrt_execute(same, floats, check = NA), "type", "expected TRUE or FALSE, got NA", "check")
+})
+
+test_that("execution options are checked where they are made", {
+  expect_fault(pjrt_execution_options("a"), "type", "expected whole numbers, got a string", "non_donatable_input_indices")
+  expect_fault(pjrt_execution_options(-1), "value", "expected indices from 0 on, got -1", "non_donatable_input_indices")
+  expect_fault(pjrt_execution_options(launch_id = 2^40), "value", "at most 32 bits, got 1099511627776", "launch_id")
+  expect_fault(pjrt_execution_options(launch_id = NULL), "type", "expected a whole number, got NULL", "launch_id")
 })

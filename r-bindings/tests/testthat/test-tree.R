@@ -292,7 +292,7 @@ test_that("map_tree() changes leaves and keeps the structure", {
   expect_identical(map_tree(NULL, stop), NULL)
   expect_identical(map_tree(data.frame(a = 1), names), "a")
   expect_error(map_tree(x, function(x) stop("no ", x)), "no 1")
-  expect_error(map_tree(x, 1), "is not a function")
+  expect_fault(map_tree(x, 1), "type", "expected a function or the name of one, got a double value", ".f")
 })
 
 test_that("pmap_tree() takes leaves that belong together", {

@@ -24,6 +24,46 @@ fn rs_buffer(
     })
 }
 
+/// A buffer that is given where one was asked for: the same, if it is what was asked for.
+#[savvy]
+fn rs_buffer_same(
+    data: savvy::Sexp,
+    dtype: savvy::Sexp,
+    device: savvy::Sexp,
+    shape: savvy::Sexp,
+) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let array = buffer::get(arg(&data, "data"))?;
+        let differs = |what: &'static str, asked: String, has: String| {
+            let (expected, got) = (format!("a buffer of {what} {asked}"), format!("one of {has}"));
+            Err(Fault::argument(what, "data", expected, got))
+        };
+        if let Some(dtype) = arg(&dtype, "dtype").optional().map(Arg::dtype).transpose()? {
+            if dtype != array.dtype() {
+                return differs("dtype", dtype.to_string(), array.dtype().to_string());
+            }
+        }
+        if let Some(shape) = arg(&shape, "shape").optional().map(Arg::shape).transpose()? {
+            if shape != array.shape() {
+                return differs("shape", sizes(&shape), sizes(array.shape()));
+            }
+        }
+        if !arg(&device, "device").is_null() {
+            let device = read_device(arg(&device, "device"))?;
+            if device != array.device() {
+                return differs("device", device.to_string(), array.device().to_string());
+            }
+        }
+        Ok(data.0)
+    })
+}
+
+/// `(2, 3)`
+fn sizes(shape: &[i64]) -> String {
+    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    format!("({})", sizes.join(", "))
+}
+
 /// A buffer of raw bytes.
 #[savvy]
 fn rs_buffer_of_bytes(

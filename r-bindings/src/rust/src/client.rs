@@ -1,16 +1,21 @@
 //! Clients.
 
-use dispatch_r::runtime::Client;
-use dispatch_r::{arg, client, entry, make, Fault, SEXP};
+use dispatch_r::runtime::{Client, Device};
+use dispatch_r::{arg, client, entry, make, Fault, Handle, SEXP};
 use savvy::savvy;
 
 use crate::plugin::read_options;
 
 /// The client of a platform; options only where it is made by this.
 #[savvy]
-fn rs_client(platform: savvy::Sexp, options: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+fn rs_client(
+    platform: savvy::Sexp,
+    options: savvy::Sexp,
+    argument: savvy::Sexp,
+) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let platform = match arg(&platform, "platform").optional() {
+        let argument = arg(&argument, "argument").string()?;
+        let platform = match arg(&platform, &argument).optional() {
             Some(platform) => platform.string()?.to_lowercase(),
             None => client::default_platform(),
         };
@@ -20,6 +25,21 @@ fn rs_client(platform: savvy::Sexp, options: savvy::Sexp) -> savvy::Result<savvy
             false => client::create(&platform, None, options)?,
         };
         client::client_object(client)
+    })
+}
+
+/// The client of a device, or of itself.
+#[savvy]
+fn rs_client_of(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let x = arg(&x, "x");
+        if Client::kind().is(x.get()) {
+            return x.handle::<Client>().map(|_| x.get());
+        }
+        if Device::kind().is(x.get()) {
+            return client::client_object(x.handle::<Device>()?.client());
+        }
+        Err(x.expected("a PJRTClient, a PJRTDevice or the name of a platform"))
     })
 }
 

@@ -6,8 +6,11 @@ use savvy::savvy;
 
 /// A device from a device, its name, or `NULL` for the default one.
 #[savvy]
-fn rs_device(device: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| client::device_object(client::read_device(arg(&device, "device"))?))
+fn rs_device(device: savvy::Sexp, argument: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let argument = arg(&argument, "argument").string()?;
+        client::device_object(client::read_device(arg(&device, &argument))?)
+    })
 }
 
 #[savvy]

@@ -22,7 +22,7 @@ impl Handle for Plugin {
 fn rs_plugin(platform: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let platform = arg(&platform, "platform").string()?.to_lowercase();
-        let plugin = PjrtPlugin::load(PjrtPlugin::find(&platform)?)?;
+        let plugin = PjrtPlugin::load(client::find_plugin(&platform)?)?;
         wrap(Plugin { platform, plugin })
     })
 }
@@ -74,6 +74,10 @@ fn rs_plugin_client_create(
             Some(platform) => platform.string()?.to_lowercase(),
             None => plugin.platform.clone(),
         };
+        if platform != plugin.platform {
+            let expected = format!("\"{}\", the platform of the plugin", plugin.platform);
+            return Err(Fault::argument("value", "platform", expected, format!("\"{platform}\"")));
+        }
         let options = read_options(arg(&options, "options"))?;
         client::client_object(client::create(&platform, Some(plugin.plugin), options)?)
     })

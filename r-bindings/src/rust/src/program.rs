@@ -88,10 +88,12 @@ fn rs_execute(
     keep: savvy::Sexp,
     launch_id: savvy::Sexp,
     simplify: savvy::Sexp,
+    check: savvy::Sexp,
 ) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let executable: &Executable = arg(&executable, "executable").handle()?;
         let simplify = arg(&simplify, "simplify").flag()?;
+        let reinterpret = !arg(&check, "check").flag()?;
         let inputs = arg(&inputs, "...").elements()?;
         let inputs = inputs
             .iter()
@@ -105,13 +107,33 @@ fn rs_execute(
         };
         let launch_id = match arg(&launch_id, "launch_id").optional() {
             None => 0,
-            Some(id) => id.integer()? as i32,
+            Some(id) => launch_id_of(id)?,
         };
-        let options = RunOptions { keep: &keep, launch_id };
+        let options = RunOptions { keep: &keep, launch_id, reinterpret };
         let results = memory::with_retry(|| executable.execute_with(&args, options))?;
         drop(args);
         drop(inputs);
         give(results, simplify)
+    })
+}
+
+fn launch_id_of(x: Arg<'_>) -> Result<i32> {
+    let id = x.integer()?;
+    i32::try_from(id)
+        .map_err(|_| Fault::argument("value", x.name(), "a number of at most 32 bits", id.to_string()))
+}
+
+/// What a run with options gets: the indices of inputs that are kept, and a number.
+#[savvy]
+fn rs_execution_options(keep: savvy::Sexp, launch_id: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        const KEEP: &str = "non_donatable_input_indices";
+        let keep = arg(&keep, KEEP).integers()?;
+        if let Some(index) = keep.iter().find(|&&index| index < 0) {
+            return Err(Fault::argument("value", KEEP, "indices from 0 on", index.to_string()));
+        }
+        launch_id_of(arg(&launch_id, "launch_id"))?;
+        Ok(make::flag(true)?.release())
     })
 }
 

@@ -8,6 +8,12 @@ fn rs_attach(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     dispatch_r::attach(raise.0)
 }
 
+/// What a value is, in the words of messages.
+#[savvy]
+fn rs_describe(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    dispatch_r::entry(|| Ok(dispatch_r::make::string(&dispatch_r::describe::value(x.0))?.release()))
+}
+
 /// Panics, for the tests.
 #[savvy]
 fn rs_panic(message: savvy::Sexp) -> savvy::Result<savvy::Sexp> {

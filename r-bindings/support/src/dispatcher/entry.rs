@@ -55,7 +55,8 @@ pub(super) struct Program {
     /// For each dynamic leaf the dtype that it is uploaded at, if it is bare R data.
     pub uploads: Vec<Option<DType>>,
     pub has_uploads: bool,
-    pub phantoms: Vec<Aval>,
+    /// Each with whether it is written only, as memory of a result.
+    pub phantoms: Vec<(Aval, bool)>,
     /// The dynamic leaves that are arrays and that the program consumes.
     pub donated: Vec<u32>,
     pub outputs: Box<[Aval]>,
@@ -253,6 +254,7 @@ fn read_program(call: &Call<'_>, answer: Answer) -> Result<Entry> {
         let field = format!("const_arrays[[{}]]", i + 1);
         return Err(wrong(&field, "an argument that `exec` leaves as it is", "one that it consumes"));
     }
+    let phantoms = phantoms.into_iter().zip(aliased[constants.len() + inputs..].iter().copied()).collect();
     let donated = (0..inputs as u32)
         .filter(|&i| aliased[constants.len() + i as usize] && call.leaves()[i as usize].is_array)
         .collect();
@@ -307,7 +309,7 @@ fn read_uploads(call: &Call<'_>, answer: Answer, takes: &[Aval]) -> Result<Vec<O
                 };
                 let fits = match u32::from(call.type_code(leaf)) {
                     LGLSXP => dtype == DType::Bool,
-                    INTSXP => dtype != DType::Bool && !dtype.is_complex(),
+                    INTSXP => dtype != DType::Bool,
                     _ => true,
                 };
                 if !fits {

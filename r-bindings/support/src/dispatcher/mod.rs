@@ -105,6 +105,9 @@ impl Dispatcher {
             return Err(Fault::argument("value", "capacity", "a number from 1 on", capacity));
         }
         let statics = options.statics.strings()?;
+        if statics.iter().any(String::is_empty) {
+            return Err(Fault::argument("value", "static", "names of arguments", "an empty one"));
+        }
         let backend = options.backend.string()?;
         let is_pjrt = backend == "pjrt";
         let move_inputs = options.move_inputs.flag()?;

@@ -13,7 +13,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
 use crate::unwind::protect;
-use crate::{memory, upload_data};
+use crate::{Check, memory, upload_data};
 
 impl Call<'_> {
     /// Calls the function of an entry with the dynamic leaves.
@@ -87,14 +87,21 @@ impl Call<'_> {
                 let scalar = Rf_getAttrib(leaf.value, R_DimSymbol) == nil();
                 (data, if scalar { Shape::new() } else { shape_of(leaf.value)? })
             };
-            let array = upload_data(data, dtype, &shape, program.device, false, "")
+            let array = upload_data(data, dtype, &shape, program.device, Check::Wrong, "")
                 .map_err(|fault| self.named(fault, i))?;
             temporary.push(array);
         }
-        for aval in &program.phantoms {
-            let zeros = HostArray::zeros(aval.dtype(), aval.shape());
-            temporary
-                .push(memory::with_retry(|| program.device.client().upload(zeros.view(), program.device))?);
+        let client = program.device.client();
+        for (phantom, is_written) in &program.phantoms {
+            let array = memory::with_retry(|| match is_written {
+                true => client.allocate(phantom.dtype(), phantom.shape(), program.device),
+                // The program reads it and gives it to no result: then it has a content that is told.
+                false => {
+                    let zeros = HostArray::try_zeros(phantom.dtype(), phantom.shape())?;
+                    client.upload(zeros.view(), program.device)
+                }
+            })?;
+            temporary.push(array);
         }
         Ok(())
     }

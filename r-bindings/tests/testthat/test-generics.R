@@ -1,0 +1,133 @@
+test_that("what no generic knows is an error in the user's words", {
+  fault <- function(expr, message) {
+    condition <- expect_fault(expr, "type", message, "x")
+    expect_false(as.character(condition$call[[1]]) %in% c("UseMethod", "refuse", "ask_tengen"))
+  }
+  skip_if(isNamespaceLoaded("tengen"))
+  fault(dtype("a"), "argument `x`: expected a PJRTBuffer, or another object with a method, got a string")
+  fault(shape(1), "got a double value")
+  fault(device(NULL), "got NULL")
+  fault(as_array(list(1)), "got a list of length 1")
+  fault(as_raw(pjrt_client(), TRUE), "got a PJRTClient")
+  fault(platform(NA_character_), "expected a PJRTBuffer, PJRTClient or PJRTDevice, got NA")
+  fault(await(1), "expected a PJRTBuffer or a PJRTArrayPromise, got a double value")
+  fault(is_ready(mean), "got a function")
+  fault(as_array_async(1L), "expected a PJRTBuffer, got an integer value")
+  fault(value(pjrt_buffer(1)), "expected a PJRTArrayPromise, got a PJRTBuffer")
+  expect_identical(condition_of(dtype("a"))$call, quote(dtype("a")))
+})
+
+# A small package with these R files, installed into a library of its own.
+install_stand_in <- function(name, exports, code, namespace = character()) {
+  folder <- file.path(tempfile("source"), name)
+  lib <- tempfile("library")
+  dir.create(file.path(folder, "R"), recursive = TRUE)
+  dir.create(lib)
+  writeLines(c(paste("Package:", name), "Version: 0.0.1", "Title: A Stand-In", "Description: For tests."), file.path(folder, "DESCRIPTION"))
+  writeLines(c(sprintf("export(%s)", exports), namespace), file.path(folder, "NAMESPACE"))
+  writeLines(code, file.path(folder, "R", "all.R"))
+  utils::install.packages(folder, lib, repos = NULL, type = "source", quiet = TRUE, INSTALL_opts = c("--no-test-load", "--no-docs"))
+  lib
+}
+
+# Runs code in a new R process that has the stand-ins too; gives what it prints.
+run_with <- function(libs, code, load = "library(pjrtdispatch)") {
+  file <- tempfile(fileext = ".R")
+  on.exit(unlink(file))
+  paths <- paste0("R_LIBS=", paste(c(libs, .libPaths()), collapse = .Platform$path.sep))
+  writeLines(c(load, code), file)
+  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = FALSE, env = paths))
+  expect_null(attr(out, "status"))
+  out[!grepl("^(WARNING|[IW]0000)", out)]
+}
+
+generics <- c("dtype", "shape", "device", "as_array", "as_raw")
+tengen_code <- sprintf("%s <- function(x, ...) UseMethod('%s')", generics, generics)
+
+test_that("with tengen installed its generics are ours, and have our methods", {
+  skip_if(requireNamespace("tengen", quietly = TRUE))
+  lib <- install_stand_in("tengen", generics, c(tengen_code, "dtype.mine <- function(x, ...) 'of mine'"), "S3method(dtype, mine)")
+  code <- c(
+    "for (name in c('dtype', 'shape', 'device', 'as_array', 'as_raw')) {",
+    "  stopifnot(identical(getExportedValue('tengen', name), getExportedValue('pjrtdispatch', name)))",
+    "}",
+    "x <- pjrt_buffer(matrix(1:6, 2))",
+    "a <- structure(list(data = x, backend = 'pjrt'), class = 'AnvlArray')",
+    "stopifnot(",
+    "  identical(tengen::dtype(x), structure('i32', class = 'DataType')), identical(tengen::shape(x), 2:3),",
+    "  identical(tengen::device(x), pjrt_device('cpu')), identical(tengen::as_array(x), matrix(1:6, 2)),",
+    "  identical(tengen::as_array(a), matrix(1:6, 2)), identical(tengen::as_array(as_array_async(x)), matrix(1:6, 2)),",
+    "  length(tengen::as_raw(x, row_major = TRUE)) == 24, identical(device(pjrt_device('cpu:0')), pjrt_device('cpu')),",
+    "  identical(dtype(structure(1, class = 'mine')), 'of mine')",
+    ")",
+    "if (requireNamespace('pjrt', quietly = TRUE)) stopifnot(identical(pjrt::dtype, tengen::dtype))",
+    "library(tengen)",
+    "stopifnot(identical(shape(x), 2:3))",
+    "cat('fine')"
+  )
+  expect_identical(run_with(lib, code), "fine")
+  expect_identical(run_with(lib, code, load = "library(tengen); library(pjrtdispatch)"), "fine")
+})
+
+test_that("tengen that appears later gets our methods, and our generics ask it", {
+  skip_if(requireNamespace("tengen", quietly = TRUE))
+  lib <- install_stand_in("tengen", generics, c(tengen_code, "dtype.mine <- function(x, ...) 'of mine'"), "S3method(dtype, mine)")
+  code <- c(
+    "x <- pjrt_buffer(1:3)",
+    "stopifnot(identical(shape(x), 3L))",
+    sprintf("loadNamespace('tengen', lib.loc = %s)", deparse(lib)),
+    "stopifnot(identical(tengen::shape(x), 3L), identical(tengen::as_array(x), array(1:3)))",
+    "stopifnot(identical(shape(x), 3L), identical(dtype(structure(1, class = 'mine')), 'of mine'))",
+    "cat('fine')"
+  )
+  expect_identical(run_with(character(), code)[-1], "fine")
+})
+
+test_that("buffers can be written by safetensors", {
+  skip_if(requireNamespace("safetensors", quietly = TRUE))
+  generic <- c("safe_tensor_buffer", "safe_tensor_meta")
+  lib <- install_stand_in("safetensors", generic, sprintf("%s <- function(x, ...) UseMethod('%s')", generic, generic))
+  code <- c(
+    "x <- pjrt_buffer(matrix(1:6, 2), dtype = 'ui16')",
+    "a <- structure(list(data = x, backend = 'pjrt'), class = 'AnvlArray')",
+    "for (y in list(x, a)) {",
+    "  stopifnot(identical(safetensors::safe_tensor_buffer(y), as_raw(x, row_major = TRUE)))",
+    "  meta <- safetensors::safe_tensor_meta(y)",
+    "  stopifnot(identical(names(meta), c('shape', 'dtype')), identical(unclass(meta$shape), 2:3), meta$dtype == 'U16')",
+    "}",
+    "for (dtype in c('bool', 'i8', 'i16', 'i32', 'i64', 'ui8', 'ui32', 'ui64', 'f16', 'bf16', 'f32', 'f64', 'c64')) {",
+    "  cat(safetensors::safe_tensor_meta(pjrt_scalar(1, dtype))$dtype, '')",
+    "}",
+    "cat(tryCatch(safetensors::safe_tensor_meta(pjrt_scalar(1i, 'c128')), error = conditionMessage))"
+  )
+  expected <- paste(
+    "BOOL I8 I16 I32 I64 U8 U32 U64 F16 BF16 F32 F64 C64",
+    "argument `x`: expected a dtype that the format safetensors has, got c128"
+  )
+  expect_identical(run_with(lib, code), expected)
+  expect_identical(run_with(lib, code, load = "loadNamespace('safetensors'); library(pjrtdispatch)")[-1], expected)
+})
+
+test_that("anvl's own methods for its arrays win, whichever package is loaded first", {
+  skip_if(requireNamespace("anvl", quietly = TRUE))
+  code <- c(
+    "print.AnvlArray <- function(x, ...) cat('by anvl\\n')", "as_array.AnvlArray <- function(x, ...) 'by anvl'",
+    "dim.AnvlArray <- function(x) c(7L, 7L)"
+  )
+  methods <- c("S3method(print, AnvlArray)", "S3method(dim, AnvlArray)", "importFrom(pjrtdispatch, as_array)", "S3method(as_array, AnvlArray)")
+  used <- c(
+    "a <- structure(list(data = pjrt_buffer(c(1, 2)), backend = 'pjrt'), class = 'AnvlArray')",
+    "print(a); cat(as_array(a), dim(a), as.numeric(structure(list(data = 1:2), class = 'AnvlArray')))"
+  )
+  # The second one knows nothing of this package, and so can be loaded before it.
+  libs <- c(install_stand_in("anvl", "print.AnvlArray", code, methods), install_stand_in("anvl", "print.AnvlArray", code[-2], methods[1:2]))
+  last <- function(out) out[length(out) - 1:0]
+  own <- last(run_with(character(), c("library(pjrtdispatch)", used)))
+  expect_identical(own, c("[1] 1 2", "1 2 2 1 2"))
+  won <- c("by anvl", "by anvl 7 7 NA")
+  expect_identical(last(run_with(libs[1], c("loadNamespace('anvl')", sub("as.numeric.*", "NA)", used)))), won)
+  won <- c("by anvl", "1 2 7 7 NA")
+  for (load in c("loadNamespace('anvl'); library(pjrtdispatch)", "library(pjrtdispatch); loadNamespace('anvl')")) {
+    expect_identical(last(run_with(libs[2], sub("as.numeric.*", "NA)", used), load)), won)
+  }
+})
