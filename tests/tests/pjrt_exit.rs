@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use dispatch_runtime::graph::{Graph, Value};
+use dispatch_runtime::graph::{Graph, Value, while_loop};
 use dispatch_runtime::{Aval, Client, DType};
 
 /// Not a test: what the processes below run. It launches programs and exits.
@@ -12,20 +12,31 @@ fn child() {
     let client = Client::cpu().unwrap();
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(DType::F32, [64, 64]));
+    let result = std::env::var("DISPATCH_TEST_RESULT").unwrap();
     let chain = (0..8).fold(x.clone(), |value: Value, _| value.matmul(&x).tanh());
-    let executable = client.compile(graph.program(&chain).unwrap()).unwrap();
+    let value = match result.as_str() {
+        "endless" => while_loop(chain, |x| x.max(..).lt(10.0), |x| x.tanh()),
+        _ => chain,
+    };
+    let executable = client.compile(graph.program(&value).unwrap()).unwrap();
     let a = client.array(&[0.1f32; 4096], [64, 64]).unwrap();
     let results = executable.execute(&[&a]).unwrap();
-    match std::env::var("DISPATCH_TEST_RESULT").unwrap().as_str() {
+    match result.as_str() {
         "read" => assert_eq!(results[0].to_vec::<f32>().unwrap().len(), 4096),
-        "kept" => std::mem::forget((results, executable)),
+        "kept" | "endless" => std::mem::forget((results, executable)),
         _ => {}
     }
 }
 
 /// Whether each of many such processes ends well.
 fn exits(result: &str) {
-    let times = if std::env::var_os("DISPATCH_TEST_SHORT").is_some() { 4 } else { 12 };
+    let times = if result == "endless" {
+        2
+    } else if std::env::var_os("DISPATCH_TEST_SHORT").is_some() {
+        4
+    } else {
+        12
+    };
     for i in 0..times {
         // With one thread the main one makes the client, else another one does.
         let threads = if i % 2 == 0 { "2" } else { "1" };
@@ -52,4 +63,9 @@ fn a_process_that_keeps_what_is_being_computed_exits_well() {
 #[test]
 fn a_process_that_read_its_results_exits_well() {
     exits("read");
+}
+
+#[test]
+fn a_process_does_not_wait_for_ever() {
+    exits("endless");
 }

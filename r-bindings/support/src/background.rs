@@ -6,10 +6,10 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+
+use dispatch_runtime::engine::pjrt::wait_at_exit;
 
 use crate::entry;
 use crate::fault::{Fault, Result};
@@ -19,11 +19,6 @@ use crate::unwind::check_interrupt;
 /// How long R's thread waits before it asks again: long enough to cost nothing, short enough for who presses the key.
 const STEP: Duration = Duration::from_millis(50);
 
-/// What is to be said of a job: it is being done, nobody waits for it any more, it is done.
-const WORKING: u8 = 0;
-const LEFT: u8 = 1;
-const DONE: u8 = 2;
-
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A thread that waits for work. It ends when this is dropped.
@@ -32,15 +27,6 @@ struct Worker(Sender<Job>);
 /// The worker that has nothing to do, if there is one. More than one is needed only while R code that runs in between
 /// has work of its own, or for what was left behind.
 static IDLE: MainThread<RefCell<Option<Worker>>> = MainThread::new(RefCell::new(None));
-
-/// How many jobs are done whose results nobody waits for.
-static ABANDONED: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether work that was left behind is still being done.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "asked at the end of the process"))]
-pub(crate) fn is_abandoned_work() -> bool {
-    ABANDONED.load(Ordering::Acquire) > 0
-}
 
 /// What a thread gives back: a value, or a panic with its place.
 type Done<T> = std::result::Result<T, (Box<dyn Any + Send>, String)>;
@@ -52,17 +38,10 @@ pub(crate) fn run<T: Send + 'static>(
     mut waiting: impl FnMut(Duration) -> Result<()>,
 ) -> Result<T> {
     let (give, get) = channel::<Done<T>>();
-    let state = Arc::new(AtomicU8::new(WORKING));
-    let of_worker = state.clone();
     let job = Box::new(move || {
         let done = catch_unwind(AssertUnwindSafe(work)).map_err(|panic| (panic, entry::take_place()));
-        if of_worker.swap(DONE, Ordering::AcqRel) == LEFT {
-            drop(done);
-            ABANDONED.fetch_sub(1, Ordering::Release);
-        } else {
-            // Who waits keeps the other end, unless it leaves just now and drops the result itself.
-            _ = give.send(done);
-        }
+        // Whoever left has dropped the other end, and so drops the result here.
+        _ = give.send(done);
     });
     let idle = IDLE.get().borrow_mut().take();
     let worker = match idle {
@@ -79,25 +58,14 @@ pub(crate) fn run<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if let Err(left) = check_interrupt().and_then(|()| waiting(start.elapsed())) {
-            leave(&state);
-            return Err(left);
-        }
+        check_interrupt()?;
+        waiting(start.elapsed())?;
     };
     *IDLE.get().borrow_mut() = Some(worker);
     done.or_else(|(panic, place)| {
         entry::set_place(place);
         resume_unwind(panic)
     })
-}
-
-/// Leaves work behind, unless it has just been done.
-#[cold]
-fn leave(state: &AtomicU8) {
-    ABANDONED.fetch_add(1, Ordering::AcqRel);
-    if state.swap(LEFT, Ordering::AcqRel) == DONE {
-        ABANDONED.fetch_sub(1, Ordering::AcqRel);
-    }
 }
 
 impl Worker {
@@ -109,6 +77,7 @@ impl Worker {
         let undo = Signals::blocked();
         let started = thread.spawn(move || {
             entry::note_places();
+            wait_at_exit();
             get.into_iter().for_each(|job| job());
         });
         drop(undo);

@@ -7,7 +7,6 @@ use dispatch_runtime::engine::pjrt::{ClientOptions, PjrtPlugin};
 use dispatch_runtime::{Client, Device, Error};
 
 use crate::arg::Arg;
-use crate::exit;
 use crate::fault::{Fault, Result};
 use crate::ffi::SEXP;
 use crate::handle::{self, Handle, Kind};
@@ -123,7 +122,6 @@ fn with_environment(platform: &str, options: ClientOptions) -> Result<ClientOpti
 
 /// Makes the objects of a new client.
 fn register(platform: &str, client: Client) -> Result<Client> {
-    exit::watch();
     let object = handle::interned(client)?;
     let devices = client.devices().map(handle::interned).collect::<Result<Vec<SEXP>>>()?;
     // R code that ran meanwhile may have made a client of the platform. The first one stays: arrays may be on it.

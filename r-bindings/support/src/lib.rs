@@ -22,7 +22,6 @@ pub mod describe;
 pub mod dispatcher;
 mod entry;
 pub mod executable;
-mod exit;
 mod fault;
 pub mod ffi;
 mod handle;

@@ -5,16 +5,19 @@
 //! 0.115, with a result that was dropped at once; on 0.106 also some that had read their result, whose executable a
 //! thread of the plugin ended a little later). PJRT has no call that waits for all work of a client but the one that
 //! ends it, which would pull it away from whatever else still runs. So the threads that came with a client are waited
-//! for until none of them runs. This costs nothing before the exit.
+//! for until none of them runs; if they do not stop, the process ends without destructors. This costs nothing before
+//! the exit.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) use linux::Threads;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use linux::wait_at_exit;
 
 /// No way is known to see what other threads do.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) struct Threads;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 impl Threads {
     pub fn before() -> Threads {
         Threads
@@ -23,16 +26,26 @@ impl Threads {
     pub fn wait_for_new_ones(self) {}
 }
 
-#[cfg(target_os = "linux")]
+/// Nothing to do: no way is known to see what other threads do.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn wait_at_exit() {}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod linux {
+    use std::ffi::{c_int, c_void};
+    use std::ptr::null_mut;
     use std::sync::{Mutex, Once, PoisonError};
     use std::time::{Duration, Instant};
 
-    /// The threads of plugins.
+    unsafe extern "C" {
+        fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+    }
+
+    /// The threads that the exit waits for.
     static WORKERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
     /// How long the exit waits for work that does not end.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const PATIENCE: Duration = Duration::from_secs(1);
 
     /// The threads that there are.
     pub struct Threads(Vec<u32>);
@@ -45,19 +58,48 @@ mod linux {
 
         /// Has the exit of the process wait for the threads that have come since.
         pub fn wait_for_new_ones(self) {
-            let new = threads().into_iter().filter(|thread| !self.0.contains(thread));
-            WORKERS.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
-            static EXIT: Once = Once::new();
-            // SAFETY: registers a function of this library, which must not be unloaded; it takes nothing and does not
-            // unwind. It is registered after the plugin was loaded, so it comes before the ends of what that made then.
-            EXIT.call_once(|| _ = unsafe { libc::atexit(wait) });
-            watch();
+            wait_for(threads().into_iter().filter(|thread| !self.0.contains(thread)));
         }
     }
 
+    /// Has the exit of the process wait for the calling thread, for about a second, while it runs: for a thread that
+    /// compiles or executes and that nobody joins. The threads of plugins are waited for without this.
+    ///
+    /// If such a thread still runs then, the process ends with its exit code, but without destructors and further exit
+    /// handlers, which it would not survive.
+    pub fn wait_at_exit() {
+        // SAFETY: only asks.
+        wait_for(std::iter::once(unsafe { libc::gettid() } as u32));
+    }
+
+    fn wait_for(new: impl Iterator<Item = u32>) {
+        WORKERS.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
+        static EXIT: Once = Once::new();
+        // Comes before the ends of what loading the plugin made.
+        EXIT.call_once(register);
+        watch();
+    }
+
+    /// Has `ending` called at the exit, before what was registered until now.
+    fn register() {
+        // SAFETY: registers a function of this library, which must not be unloaded.
+        unsafe { on_exit(ending, null_mut()) };
+    }
+
     thread_local! {
-        /// Of the thread that exits, it ends before all that plugins have made, also while they ran.
+        /// Of the thread that exits, it is dropped before all handlers, also those that plugins register as they run.
         static MAIN: Main = const { Main };
+    }
+
+    struct Main;
+
+    impl Drop for Main {
+        fn drop(&mut self) {
+            // SAFETY: these only ask.
+            if unsafe { libc::gettid() == libc::getpid() } {
+                register();
+            }
+        }
     }
 
     /// Makes [`MAIN`] for this thread, if it lives still.
@@ -73,19 +115,8 @@ mod linux {
     #[unsafe(link_section = ".init_array")]
     static START: extern "C" fn() = watch;
 
-    struct Main;
-
-    impl Drop for Main {
-        fn drop(&mut self) {
-            // SAFETY: these only ask.
-            if unsafe { libc::gettid() == libc::getpid() } {
-                wait();
-            }
-        }
-    }
-
-    /// Waits until no thread of a plugin runs, or for some seconds.
-    extern "C" fn wait() {
+    /// Waits until no thread of a plugin runs; if they do not stop, ends the process without destructors.
+    unsafe extern "C" fn ending(status: c_int, _: *mut c_void) {
         let workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let start = Instant::now();
         let mut idle = None;
@@ -97,6 +128,11 @@ mod linux {
             }
             idle = now;
             std::thread::sleep(Duration::from_micros(100));
+        }
+        // SAFETY: what is buffered for files is written, as the exit would, and the process ends with the same status.
+        unsafe {
+            libc::fflush(null_mut());
+            libc::_exit(status);
         }
     }
 
