@@ -84,11 +84,13 @@ test-plugins: ## the tests that need a real plugin, once on each of the three
 
 .PHONY: bench
 bench: ## the benchmarks; a table, target/bench/results.json, criterion's report (STRICT=1: fail over a limit)
-	@scripts/setup tests
+	@scripts/setup tests r
 	@scripts/get-plugin default >/dev/null
+	@scripts/install-r $${CARGO_TARGET_DIR:-target}/r-lib
 	@rm -f target/bench/results.json
 	DISPATCH_BENCH_JAX=$$(scripts/get-jax) DISPATCH_BENCH_PLUGIN=$$(scripts/get-plugin fastatomstruct-xla-cpu) \
-	    cargo bench $(locked) -p $(BENCH_PACKAGE)
+	    DISPATCH_BENCH_R_LIB=$$(realpath $${CARGO_TARGET_DIR:-target}/r-lib) \
+	    PJRT_PLUGIN_PATH_CPU=$$(scripts/get-plugin default) cargo bench $(locked) -p $(BENCH_PACKAGE)
 	@scripts/bench-table $(if $(STRICT),--strict) target/bench/results.json
 
 .PHONY: check

@@ -1,6 +1,6 @@
 //! What the benchmarks share: families to call, the raw calls to compare them with, and how to compare.
 //!
-//! The benchmarks themselves are `benches/limits.rs`, `benches/allocations.rs` and `benches/plots.rs`.
+//! The benchmarks themselves are `benches/limits`, `benches/allocations.rs`, `benches/r.rs` and `benches/plots.rs`.
 
 pub mod baselines;
 pub mod families;

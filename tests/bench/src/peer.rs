@@ -7,6 +7,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// The folder with JAX, which `make bench` names.
 const FOLDER: &str = "DISPATCH_BENCH_JAX";
 
+/// Whether there is a JAX.
+pub fn is_there() -> bool {
+    std::env::var_os(FOLDER).is_some()
+}
+
 /// A script of `tests/bench/peers` that runs.
 pub struct Peer {
     child: Child,

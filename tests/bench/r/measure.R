@@ -1,0 +1,294 @@
+# Measures the R package against its floors. Started by `tests/bench/benches/r.rs`:
+#
+#   Rscript measure.R PART FLOORS PLUGIN
+#
+# FLOORS is the compiled `floors.c`, PLUGIN the plugin that the package uses. What begins with "figure" is a result.
+
+arguments <- commandArgs(TRUE)
+part <- arguments[1]
+library(pjrtdispatch)
+folder <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+for (symbol in getDLLRegisteredRoutines(dyn.load(arguments[2]))$.Call) {
+  assign(symbol$name, symbol)
+}
+source(file.path(folder, "harness.R"))
+set.seed(20)
+invisible(pjrt_client("cpu"))
+invisible(.Call(floor_start, arguments[3]))
+
+# The sum of `n` arguments f32[4], the last one a scalar if `scalar`.
+program <- function(n, scalar = FALSE) {
+  types <- rep("tensor<4xf32>", n)
+  if (scalar) types[n] <- "tensor<f32>"
+  arguments <- paste0("%a", seq_len(n), ": ", types, collapse = ", ")
+  last <- if (scalar) {
+    sprintf("%%last = stablehlo.broadcast_in_dim %%a%d, dims = [] : (tensor<f32>) -> tensor<4xf32>", n)
+  }
+  terms <- paste0("%a", seq_len(n))
+  if (scalar) terms[n] <- "%last"
+  sums <- c(terms[1], paste0("%s", seq_len(n)[-1]))
+  lines <- sprintf("%s = stablehlo.add %s, %s : tensor<4xf32>", sums[-1], sums[-n], terms[-1])
+  paste0(
+    "func.func @main(", arguments, ") -> tensor<4xf32> {\n",
+    paste(c(last, lines, paste("return", sums[n], ": tensor<4xf32>")), collapse = "\n"), "\n}\n"
+  )
+}
+
+# An array as anvl makes one.
+array_of <- function(values, shape = length(values)) {
+  structure(
+    list(
+      data = pjrt_buffer(array(values), "f32", shape = shape), dtype = structure("f32", class = "DataType"),
+      shape = shape, device = pjrt_device("cpu"), backend = "pjrt"
+    ),
+    class = "AnvlArray"
+  )
+}
+
+compiled <- new.env()
+
+# The result of `compile`: a program of as many arguments, compiled before.
+answer <- function(n, scalar = FALSE, input_dtypes = NULL) {
+  name <- paste(n, scalar)
+  if (is.null(compiled[[name]])) compiled[[name]] <- pjrt_compile(pjrt_program(program(n, scalar)))
+  list(
+    exec = compiled[[name]], client = pjrt_client(), device = pjrt_device("cpu"), out_tree = build_tree(1),
+    out_avals = list(list(dtype = "f32", shape = 4L)), input_dtypes = input_dtypes
+  )
+}
+
+# A dispatcher of sums, with a static argument `s`.
+sums <- function(capacity = 1000L) {
+  dispatcher(
+    capacity,
+    function(info) {
+      avals <- info$avals[!info$is_static]
+      scalar <- any(vapply(avals, function(aval) length(aval$shape) == 0L, NA))
+      uploads <- ifelse(vapply(avals, function(aval) aval$kind == "array", NA), NA_character_, "f32")
+      answer(length(avals), scalar, uploads)
+    },
+    static = "s", default_device = function() pjrt_device("cpu")
+  )
+}
+
+x <- array_of(c(1, 2, 3, 4))
+y <- array_of(c(5, 6, 7, 8))
+one <- function(shape) .Call(floor_buffer, as.numeric(seq_len(max(prod(shape), 1))), as.integer(shape))
+bx <- one(4L)
+by <- one(4L)
+prepared <- function(buffers, scalar = FALSE) {
+  .Call(floor_prepare, .Call(floor_compile, program(length(buffers), scalar)), buffers)
+}
+
+parts <- list()
+
+# The hit, a static argument, a bare number, and what the other functions take.
+parts$hit <- function() {
+  d <- sums()
+  executable <- .Call(floor_compile, program(2L))
+  execute <- function(x, y) .Call(floor_call, executable, x, y)
+  s <- array_of(0.5, integer())
+  with_static <- list(x, y, s = 3)
+  without <- list(x, y)
+  raw <- prepared(list(bx, by))
+  with_number <- list(x, 0.5)
+  with_scalar <- list(x, s)
+  pjrt_executable <- answer(2L)$exec
+  buffer_x <- x$data
+  buffer_y <- y$data
+  number <- pjrt_buffer(1)
+  # The last one, with what was made by dispatch.
+  made <- list(dispatch(d, list(x, y)), dispatch(d, list(y, y)))
+  times <- rounds(list(
+    "dispatch(d, list(x, y))" = case(dispatch(d, list(x, y))),
+    "an R function that executes and wraps" = case(execute(bx, by)),
+    "the same again" = case(execute(bx, by)),
+    "dispatch, list made before" = case(dispatch(d, without)),
+    "dispatch, arrays from dispatch" = case(dispatch(d, made)),
+    "dispatch with a static scalar" = case(dispatch(d, with_static)),
+    "dispatch(d, list(x, y, s = 3))" = case(dispatch(d, list(x, y, s = 3))),
+    "dispatch with a scalar array" = case(dispatch(d, with_scalar)),
+    "dispatch with a bare number" = case(dispatch(d, with_number)),
+    "raw upload of a number, ended" = case_in_c(function(n) .Call(floor_upload, 0.5, n)),
+    "raw execute, result ended" = case_in_c(function(n) .Call(floor_execute, raw, n)),
+    "pjrt_buffer(1)" = case(pjrt_buffer(1)),
+    "as_array(x)" = case(as_array(number)),
+    "pjrt_execute(f, x, y)" = case(pjrt_execute(pjrt_executable, buffer_x, buffer_y))
+  ), 1500L, 26L)
+  show_rounds("R: a hit of two arrays f32[4]", times)
+  at <- function(name) times[, name]
+  dispatch_ <- at("dispatch(d, list(x, y))")
+  execute_ <- at("an R function that executes and wraps")
+  before <- at("dispatch, list made before")
+  figure("R floor: raw execute, result ended", at("raw execute, result ended"), "µs")
+  figure("R floor: raw upload of a scalar, ended", at("raw upload of a number, ended"), "µs")
+  figure("R floor: an R function that executes and wraps", execute_, "µs")
+  figure("R control: the same minus itself", at("the same again") - execute_, "µs")
+  figure("R hit: dispatch(d, list(x, y))", dispatch_, "µs")
+  figure("R hit: dispatch minus an R function that executes and wraps", dispatch_ - execute_, "µs", 1.0)
+  figure("R hit: arrays that dispatch made, over others", at("dispatch, arrays from dispatch") - before, "µs")
+  figure("R hit: a static scalar added", at("dispatch with a static scalar") - before, "µs", 0.15)
+  figure("R hit: a static scalar added, its list made too", at("dispatch(d, list(x, y, s = 3))") - dispatch_, "µs")
+  figure(
+    "R hit: a bare double instead of an array, minus raw upload",
+    at("dispatch with a bare number") - at("dispatch with a scalar array") - at("raw upload of a number, ended"),
+    "µs", 0.5
+  )
+  figure("R: pjrt_buffer(1)", at("pjrt_buffer(1)"), "µs", 5)
+  figure("R: as_array() of one element", at("as_array(x)"), "µs", 5)
+  figure("R: pjrt_execute() of two arrays", at("pjrt_execute(f, x, y)"), "µs", 5)
+}
+
+# Many arrays.
+parts$leaves <- function() {
+  d <- sums()
+  arrays <- lapply(1:100, function(i) array_of(i + c(1, 2, 3, 4)))
+  buffers <- lapply(1:100, function(i) one(4L))
+  two <- arrays[1:2]
+  in_tens <- lapply(0:9, function(i) arrays[10L * i + 1:10])
+  named <- lapply(stats::setNames(in_tens, paste0("layer", 1:10)), function(ten) {
+    stats::setNames(ten, paste0("weight", 1:10))
+  })
+  raw_two <- prepared(buffers[1:2])
+  raw_hundred <- prepared(buffers)
+  times <- rounds(list(
+    "dispatch of 2" = case(dispatch(d, two)),
+    "dispatch of 100 in lists of 10" = case(dispatch(d, in_tens)),
+    "the same with names" = case(dispatch(d, named)),
+    "raw execute of 2" = case_in_c(function(n) .Call(floor_execute, raw_two, n)),
+    "raw execute of 100" = case_in_c(function(n) .Call(floor_execute, raw_hundred, n))
+  ), 1500L, 13L)
+  show_rounds("R: many arrays f32[4]", times)
+  at <- function(name) times[, name]
+  more <- at("raw execute of 100") - at("raw execute of 2")
+  each <- function(name) (at(name) - at("dispatch of 2") - more) / 98
+  figure("R floor: each further argument of raw execute", more / 98, "µs")
+  figure("R hit: each further array of 100, minus raw execute", each("dispatch of 100 in lists of 10"), "µs", 0.08)
+  figure("R hit: the same with names in all lists", each("the same with names"), "µs", 0.08)
+}
+
+# The engine that calls an R function.
+parts$closure <- function() {
+  seen <- list(
+    aval = list(dtype = structure("f32", class = "DataType"), shape = 4L), device = "cpu", backend = "plain"
+  )
+  extractor <- function(leaf) seen
+  r_fun <- function(leaves) leaves
+  plain <- structure(list(data = c(1, 2, 3, 4), backend = "plain"), class = "AnvlArray")
+  d <- dispatcher(
+    1000L, function(info) list(r_fun = r_fun),
+    backend = "plain", default_device = function() "cpu", extractor = extractor
+  )
+  times <- rounds(list(
+    "dispatch(d, list(x))" = case(dispatch(d, list(plain))),
+    "callbacks from C" = case_in_c(function(n) .Call(floor_callbacks, extractor, r_fun, plain, n))
+  ), 1500L, 26L)
+  show_rounds("R: closure engine, one array", times)
+  more <- times[, "dispatch(d, list(x))"] - times[, "callbacks from C"]
+  figure("R hit: closure engine minus its callbacks called from C", more, "µs", 1.0)
+}
+
+# A miss whose program is compiled already, against a hit. Each block has keys of its own.
+parts$miss <- function() {
+  blocks <- 600L
+  calls <- 26L
+  result <- answer(2L)
+  d <- dispatcher(
+    1e6, function(info) result,
+    static = "s", default_device = function() pjrt_device("cpu")
+  )
+  # One that is full all the time.
+  full <- dispatcher(
+    8L, function(info) result,
+    static = "s", default_device = function() pjrt_device("cpu")
+  )
+  key <- 0L
+  lists <- function(n, new) lapply(seq_len(n), function(i) list(x, y, s = if (new) key <<- key + 1L else 0L))
+  through <- compiler::cmpfun(function(d, lists) {
+    start <- .Call(floor_now)
+    for (args in lists) dispatch(d, args)
+    (.Call(floor_now) - start) / length(lists)
+  })
+  hit <- function(n) through(d, lists(n, FALSE))
+  miss <- function(n) through(d, lists(n, TRUE))
+  evict <- function(n) through(full, lists(n, TRUE))
+  times <- rounds(list("hit" = hit, "miss" = miss, "miss that evicts" = evict), blocks, calls)
+  show_rounds("R: a miss without its compile", times)
+  figure("R: a miss without its compile, over a hit", times[, "miss"] - times[, "hit"], "µs", 6)
+  figure("R: the same where it evicts a program", times[, "miss that evicts"] - times[, "hit"], "µs")
+}
+
+# JAX in another process, in short blocks, and in blocks so long that R's collection of the results is part of them.
+parts$jax <- function() {
+  script <- file.path(folder, "../peers/add.py")
+  pipes <- file.path(tempdir(), c("requests", "answers"))
+  for (pipe in pipes) system2("mkfifo", shQuote(pipe))
+  # The shell opens the pipes in this order, and each waits until the other end is opened too.
+  start <- sprintf(
+    "PYTHONPATH=%s JAX_PLATFORMS=cpu python3 %s <%s >%s",
+    shQuote(Sys.getenv("DISPATCH_BENCH_JAX")), shQuote(script), shQuote(pipes[1]), shQuote(pipes[2])
+  )
+  system(start, wait = FALSE)
+  requests <- fifo(pipes[1], "w", blocking = TRUE)
+  answers <- fifo(pipes[2], "r", blocking = TRUE)
+  peer <- function(n) {
+    writeLines(as.character(n), requests)
+    flush(requests)
+    as.numeric(readLines(answers, 1L)) / n
+  }
+  d <- sums()
+  cases <- list("dispatch(d, list(x, y))" = case(dispatch(d, list(x, y))), "jax.jit" = peer)
+  times <- rounds(cases, 1000L, 100L)
+  long <- rounds(cases, 11L, 20000L, 100L)
+  close(requests)
+  close(answers)
+  show_rounds("R: against jax.jit", times)
+  show_rounds("R: the same in long blocks", long)
+  figure("R peer: a call of jax.jit", times[, 2L], "µs")
+  figure("R hit: dispatch against jax.jit", times[, 1L] / times[, 2L], "times", 0.5)
+  figure("R hit: the same with the collection of the results", long[, 1L] / long[, 2L], "times")
+}
+
+# Large vectors and matrices, against memcpy into newly mapped memory.
+parts$copies <- function() {
+  numbers <- stats::runif(1e7)
+  nine <- stats::runif(9e6)
+  buffer <- await(pjrt_buffer(numbers, "f64"))
+  vector <- await(pjrt_buffer(nine, "f64"))
+  matrix <- await(pjrt_buffer(matrix(nine, 3000L), "f64"))
+  # One run, and the memory given back before the next.
+  once <- function(run) {
+    function(n) {
+      gc(FALSE)
+      start <- .Call(floor_now)
+      run()
+      .Call(floor_now) - start
+    }
+  }
+  upload <- function(n) {
+    start <- .Call(floor_now)
+    copy <- pjrt_buffer(numbers, "f64")
+    await(copy)
+    took <- .Call(floor_now) - start
+    release(copy)
+    took
+  }
+  times <- rounds(list(
+    "memcpy of 1e7" = function(n) .Call(floor_copy, numbers),
+    "upload of 1e7" = upload,
+    "as_array() of 1e7" = once(function() as_array(buffer)),
+    "as_array() of 9e6" = once(function() as_array(vector)),
+    "as_array() of 3000 x 3000" = once(function() as_array(matrix))
+  ), 15L, 1L, 1L)
+  show_rounds("R: copies of doubles", times)
+  at <- function(name) times[, name]
+  figure("R floor: memcpy of 1e7 doubles into new memory", at("memcpy of 1e7") / 1e3, "ms")
+  figure("R: upload of 1e7 doubles against memcpy", at("upload of 1e7") / at("memcpy of 1e7"), "times", 1.3)
+  figure("R: as_array() of 1e7 doubles against memcpy", at("as_array() of 1e7") / at("memcpy of 1e7"), "times", 1.3)
+  figure(
+    "R: as_array() of a matrix 3000 x 3000 against a vector",
+    at("as_array() of 3000 x 3000") / at("as_array() of 9e6"), "times", 1.5
+  )
+}
+
+parts[[part]]()
