@@ -93,8 +93,15 @@ bench: ## the benchmarks; a table, target/bench/results.json, criterion's report
 	    PJRT_PLUGIN_PATH_CPU=$$(scripts/get-plugin default) cargo bench $(locked) -p $(BENCH_PACKAGE)
 	@scripts/bench-table $(if $(STRICT),--strict) target/bench/results.json
 
+.PHONY: check-r
+check-r: ## R CMD check of the source package, which installs offline
+	@scripts/setup r
+	@scripts/get-plugin default >/dev/null
+	@scripts/check-r
+
 .PHONY: check
-check: ## short forms of test-plugins and sanitize
+check: ## check-r, short forms of test-plugins and sanitize
+	@$(MAKE) check-r
 	@$(MAKE) test-plugins SHORT=1
 	@$(MAKE) sanitize SHORT=1
 

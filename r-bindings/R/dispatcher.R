@@ -73,7 +73,7 @@
 #'   other than `"pjrt"`.
 #' @param context A function without arguments, called for each dispatch, that gives a character vector without `NA` which
 #'   programs depend on.
-#' @param dispatcher,x A dispatcher.
+#' @param dispatcher A dispatcher.
 #' @param args A list of arguments.
 #' @return `dispatcher()` a `Dispatcher`, `dispatch()` the value of the call, `dispatcher_size()` how many programs there
 #'   are.

