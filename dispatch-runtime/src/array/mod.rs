@@ -1,5 +1,6 @@
 //! Device arrays.
 
+mod owner;
 mod room;
 
 use std::ffi::c_void;
@@ -14,8 +15,13 @@ use crate::engine::RawBuffer;
 use crate::host::Element;
 use crate::{Aval, DType, Error, Result};
 
+pub use owner::{Donation, Owner};
+
 /// Version of the layout of `Handle`; handles cross shared objects that may be built from different sources.
 pub const HANDLE_VERSION: u32 = 1;
+
+/// Set in a handle's version if its buffer has an [`Owner`] elsewhere.
+const OWNED_ELSEWHERE: u32 = 1 << 31;
 
 /// Shapes up to this rank are stored in the handle itself.
 const INLINE_RANK: usize = 6;
@@ -87,6 +93,37 @@ pub(crate) const fn head(tag: u32, device: u32) -> u64 {
     tag as u64 | (device as u64) << 32
 }
 
+impl Handle {
+    /// Notes the sizes, as many as the tag says. The handle must not move from now on.
+    #[inline(always)]
+    fn set_shape(&mut self, shape: &[i64]) {
+        if shape.len() <= INLINE_RANK {
+            // One by one, because a call of `memcpy` costs more than so few sizes.
+            for (inline, &n) in self.inline.iter_mut().zip(shape) {
+                *inline = n;
+            }
+            self.dims = (&raw const self.inline).cast();
+        } else {
+            self.dims = Box::into_raw(Box::<[i64]>::from(shape)).cast();
+        }
+    }
+
+    /// Frees the sizes, if they are on the heap.
+    ///
+    /// # Safety
+    ///
+    /// The handle has its sizes from `set_shape`, and nobody looks at them any more.
+    #[inline(always)]
+    unsafe fn drop_shape(&mut self) {
+        // The low half is the tag.
+        let rank = ((*self.head.get_mut() as u32) & TAG) as usize >> 8;
+        if rank > INLINE_RANK {
+            // SAFETY: so many sizes were boxed by `set_shape`.
+            drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.dims.cast_mut(), rank)) });
+        }
+    }
+}
+
 impl Array {
     /// Takes over a buffer.
     ///
@@ -117,15 +154,7 @@ impl Array {
             });
             &mut *at.as_ptr()
         };
-        if shape.len() <= INLINE_RANK {
-            // One by one, because a call of `memcpy` costs more than so few sizes.
-            for (inline, &n) in handle.inline.iter_mut().zip(shape) {
-                *inline = n;
-            }
-            handle.dims = (&raw const handle.inline).cast();
-        } else {
-            handle.dims = Box::into_raw(Box::<[i64]>::from(shape)).cast();
-        }
+        handle.set_shape(shape);
         Array(at)
     }
 
@@ -356,6 +385,7 @@ impl Array {
     /// what it was compiled to consume.
     pub fn donate(&self) -> bool {
         self.handle().head.fetch_or(DONATED, Ordering::AcqRel) & DONATED == 0
+            && (!self.is_owned_elsewhere() || !self.tell_owner(Donation::Give))
     }
 
     /// Undoes [`Array::donate`] by the call that did it, which then failed.
@@ -364,11 +394,19 @@ impl Array {
     ///
     /// That `donate` was the caller's own and returned `true`, and no program has consumed the array since.
     pub unsafe fn take_back(&self) {
+        if self.is_owned_elsewhere() {
+            self.tell_owner(Donation::TakeBack);
+        }
         self.handle().head.fetch_and(!DONATED, Ordering::Release);
     }
 
+    #[inline(always)]
+    fn is_owned_elsewhere(&self) -> bool {
+        self.handle().version & OWNED_ELSEWHERE != 0
+    }
+
     fn check_alive(&self) -> Result<()> {
-        if self.is_donated() {
+        if self.is_donated() || (self.is_owned_elsewhere() && self.tell_owner(Donation::Ask)) {
             return Err(Error::Donated {
                 argument: "self".into(),
                 reason: "the array was donated to an earlier call and is gone".into(),
@@ -411,12 +449,9 @@ unsafe extern "C" fn release(handle: NonNull<Handle>) {
     // SAFETY: by the caller's promise the room is ours again, with its heap shape if it has one.
     unsafe {
         let at = handle;
-        let handle = at.read();
+        let mut handle = at.read();
         room::give(at);
-        let rank = (handle.head.into_inner() & (DONATED - 1)) as usize >> 8;
-        if rank > INLINE_RANK {
-            drop(Box::from_raw(std::ptr::slice_from_raw_parts_mut(handle.dims.cast_mut(), rank)));
-        }
+        handle.drop_shape();
         handle.client.engine().destroy(handle.buffer);
     }
 }

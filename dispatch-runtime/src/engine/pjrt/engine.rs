@@ -44,6 +44,17 @@ pub(super) struct HotFunctions {
     pub destroy_event: Hot<PJRT_Event_Destroy_Args>,
 }
 
+impl HotFunctions {
+    fn of(plugin: &Plugin) -> Result<HotFunctions> {
+        Ok(HotFunctions {
+            execute: Hot::new(plugin, function!(plugin, PJRT_LoadedExecutable_Execute)?),
+            upload: Hot::new(plugin, function!(plugin, PJRT_Client_BufferFromHostBuffer)?),
+            destroy_buffer: Hot::new(plugin, function!(plugin, PJRT_Buffer_Destroy)?),
+            destroy_event: Hot::new(plugin, function!(plugin, PJRT_Event_Destroy)?),
+        })
+    }
+}
+
 /// A function with the size that its argument struct states to this plugin.
 #[derive(Clone, Copy)]
 pub(super) struct Hot<A> {
@@ -169,12 +180,7 @@ impl PjrtEngine {
         options.check()?;
         let threads = Threads::before();
         let plugin = plugin::load(path)?;
-        let hot = HotFunctions {
-            execute: Hot::new(plugin, function!(plugin, PJRT_LoadedExecutable_Execute)?),
-            upload: Hot::new(plugin, function!(plugin, PJRT_Client_BufferFromHostBuffer)?),
-            destroy_buffer: Hot::new(plugin, function!(plugin, PJRT_Buffer_Destroy)?),
-            destroy_event: Hot::new(plugin, function!(plugin, PJRT_Event_Destroy)?),
-        };
+        let hot = HotFunctions::of(plugin)?;
         let values = options.named_values(size_of::<PJRT_NamedValue>());
         // SAFETY: the option values borrow from `options` and live during the call; no callbacks are given.
         let made = unsafe {
@@ -183,6 +189,32 @@ impl PjrtEngine {
         let client =
             NonNull::new(made.client).ok_or_else(|| plugin.broken("PJRT_Client_Create gave no client"))?;
         let unfinished = Unfinished(plugin, client);
+        let engine = PjrtEngine::of_client(plugin, hot, client)?;
+        std::mem::forget(unfinished);
+        threads.wait_for_new_ones();
+        Ok(engine)
+    }
+
+    /// An engine for a client that somebody else made, maybe another copy of this crate. It is never destroyed.
+    ///
+    /// # Safety
+    ///
+    /// `api` is the function table of a plugin that was initialised from the library in `path`, and `client` one of its
+    /// clients; both live as long as the process.
+    pub(super) unsafe fn adopt(
+        api: NonNull<PJRT_Api>,
+        client: NonNull<PJRT_Client>,
+        path: &Path,
+    ) -> Result<PjrtEngine> {
+        let plugin = plugin::adopt(api, path)?;
+        PjrtEngine::of_client(plugin, HotFunctions::of(plugin)?, client)
+    }
+
+    fn of_client(
+        plugin: &'static Plugin,
+        hot: HotFunctions,
+        client: NonNull<PJRT_Client>,
+    ) -> Result<PjrtEngine> {
         let platform = platform(plugin, client)?;
         let handles = devices(plugin, client)?;
         let devices = handles
@@ -190,8 +222,6 @@ impl PjrtEngine {
             .enumerate()
             .map(|(i, &device)| describe(plugin, device, i, &platform))
             .collect::<Result<Vec<_>>>()?;
-        std::mem::forget(unfinished);
-        threads.wait_for_new_ones();
         Ok(PjrtEngine(Box::leak(Box::new(Shared {
             plugin,
             client,

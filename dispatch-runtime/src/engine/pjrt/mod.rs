@@ -27,6 +27,7 @@ mod proto;
 mod read;
 
 use std::path::Path;
+use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(feature = "pjrt")]
@@ -68,6 +69,22 @@ impl Client {
     /// An error if the file is no plugin, or if the version of its PJRT C API is not one that the runtime speaks.
     pub fn from_plugin(path: impl AsRef<Path>, options: &ClientOptions) -> Result<Client> {
         Ok(Client::with_engine(PjrtEngine::new(path.as_ref(), options)?))
+    }
+
+    /// A client for a connection that exists already, made by another library of the process: `PJRT_Client*` of a plugin
+    /// with the function table `const PJRT_Api*`, loaded from the file at `path`. Buffers of either are buffers of both
+    /// (see [`Array::from_owner`](crate::Array::from_owner)).
+    ///
+    /// # Safety
+    ///
+    /// The plugin is initialised, the client is one of its own, and both live as long as the process.
+    pub unsafe fn adopt_pjrt(
+        api: NonNull<abi::PJRT_Api>,
+        client: NonNull<abi::PJRT_Client>,
+        path: impl AsRef<Path>,
+    ) -> Result<Client> {
+        // SAFETY: by the caller's promise.
+        Ok(Client::with_engine(unsafe { PjrtEngine::adopt(api, client, path.as_ref()) }?))
     }
 
     /// A new client of a platform's plugin: `"cpu"` or `"cuda"`.

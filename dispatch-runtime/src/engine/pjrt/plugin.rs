@@ -87,6 +87,20 @@ pub(super) fn load(path: &Path) -> Result<&'static Plugin> {
     Ok(plugin)
 }
 
+/// The plugin with this function table, which was loaded from this file and initialised by somebody else in the process.
+pub(super) fn adopt(api: NonNull<PJRT_Api>, path: &Path) -> Result<&'static Plugin> {
+    let fail = |reason: String| Error::Plugin { path: path.display().to_string(), reason };
+    let mut plugins = PLUGINS.lock().unwrap_or_else(PoisonError::into_inner);
+    let plugins = plugins.get_or_insert_default();
+    if let Some(plugin) = plugins.values().find(|plugin| plugin.api == api) {
+        return Ok(plugin);
+    }
+    let plugin: &'static Plugin = Box::leak(Box::new(inspect(api, path).map_err(fail)?));
+    // The file may be gone by now. Whoever loads it anew gets the plugin that the process has.
+    plugins.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()), plugin);
+    Ok(plugin)
+}
+
 /// Opens the library with local symbol visibility, so that several plugins, each with its own copy of XLA, fit into
 /// one process, and asks it for its function table.
 fn open(path: &Path) -> Result<NonNull<PJRT_Api>, String> {
