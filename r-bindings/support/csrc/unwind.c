@@ -6,6 +6,7 @@
 
 typedef struct SEXPREC *SEXP;
 extern void R_ContinueUnwind(SEXP token);
+extern void Rf_error(const char *format, ...);
 extern SEXP R_UnwindProtect(SEXP (*fun)(void *), void *data, void (*clean)(void *, int), void *clean_data, SEXP token);
 
 /* Does not save the signal mask, which costs a system call on some systems. */
@@ -37,4 +38,14 @@ SEXP dispatch_r_dispatch_call(SEXP dispatcher, SEXP args) {
     uintptr_t result = (uintptr_t)dispatch_r_dispatch(dispatcher, args);
     if (result & 1) R_ContinueUnwind((SEXP)(result & ~(uintptr_t)1));
     return (SEXP)result;
+}
+
+/* `src/shared/provide.rs`: a token with its lowest bit set, or null. */
+extern SEXP dispatch_r_take_error(void);
+
+/* Called by other packages' C code, whose frames R jumps over; no frame of Rust is left. */
+void dispatch_r_raise(void) {
+    uintptr_t token = (uintptr_t)dispatch_r_take_error();
+    if (token) R_ContinueUnwind((SEXP)(token & ~(uintptr_t)1));
+    Rf_error("pjrtdispatch failed, and cannot say how");
 }

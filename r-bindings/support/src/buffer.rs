@@ -1,9 +1,8 @@
 //! Buffers: arrays as R objects.
 //!
-//! The address of the handle is the array's own (see [`Array::into_handle`]), so that other packages of the toolkit
-//! can use it.
+//! The address of the handle is the array's own (see [`Array::into_handle`]). All are made by `pjrtdispatch`; in another
+//! package, [`get`] and [`wrap`] ask it (see [`shared`]).
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::time::Duration;
 
@@ -14,8 +13,8 @@ use crate::arg::Arg;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle::Kind;
-use crate::unwind::check_interrupt;
-use crate::{main_thread, memory};
+use crate::unwind::{check_interrupt, protect};
+use crate::{main_thread, memory, shared};
 
 /// The kind of handles to arrays. The tag has the version of what they point to.
 pub static BUFFER: Kind = Kind::new("PJRTBuffer", "pjrtdispatch buffer 1");
@@ -24,12 +23,22 @@ const _: () = assert!(HANDLE_VERSION == 1, "the version is part of the tag");
 /// A new buffer, which R owns. It is not protected.
 #[inline]
 pub fn wrap(array: Array) -> Result<SEXP> {
+    if let Some((room, table)) = shared::room() {
+        return room.wrap(table, array);
+    }
     memory::add(&array);
     let address = array.into_handle();
     BUFFER.make(address.as_ptr(), Some(finalize)).inspect_err(|_| {
         // SAFETY: no handle was made, so the reference is still ours.
         forget(unsafe { Array::from_handle(address) });
     })
+}
+
+/// A new buffer without an array, not protected; to be [`complete`]d before R does anything else.
+pub(crate) fn reserve() -> Result<SEXP> {
+    let (symbol, classes) = BUFFER.prepare()?;
+    // SAFETY: these are the symbol and the classes of the kind.
+    protect(|| unsafe { unfinished(symbol, classes) })
 }
 
 /// A new buffer without an array, for what must not fail later; see [`complete`].
@@ -85,9 +94,28 @@ pub fn get(x: Arg<'_>) -> Result<Array> {
 /// [`get`] of an object that is not an argument; `path` is for the message.
 #[inline]
 pub fn get_sexp(x: SEXP, path: &str) -> Result<Array> {
-    let address: *mut c_void = BUFFER.address(x, path)?;
-    // SAFETY: the tag says that the address is that of an array's handle of this version, and R keeps it now.
-    Ok(unsafe { Array::from_handle_ref(&NonNull::new_unchecked(address)).clone() })
+    match BUFFER.address_of(x) {
+        // SAFETY: the tag says that the address is that of an array's handle of this library, and R keeps it now.
+        Some(address) => Ok(unsafe { Array::from_handle_ref(&NonNull::new_unchecked(address)).clone() }),
+        None => elsewhere(x, path),
+    }
+}
+
+/// The array of what is no buffer of this library.
+#[cold]
+fn elsewhere(x: SEXP, path: &str) -> Result<Array> {
+    match shared::room() {
+        Some((room, table)) => room.get(table, x, path),
+        None => Err(BUFFER.refused(x, path)),
+    }
+}
+
+/// Whether an object is a buffer that is alive.
+pub fn is(x: SEXP) -> bool {
+    match shared::room() {
+        Some((room, table)) => room.is_buffer(table, x),
+        None => BUFFER.address_of(x).is_some(),
+    }
 }
 
 /// [`get`] of an element of an argument that is a list; counted from 0, told from 1.
@@ -100,7 +128,7 @@ pub fn get_element(x: SEXP, list: &str, i: usize) -> Result<Array> {
     get_sexp(x, &format!("{list}[[{}]]", i + 1))
 }
 
-/// Frees a buffer now. Whoever uses it afterwards is told so; releasing it again does nothing.
+/// Frees a buffer now. Whoever uses it afterwards is told so; releasing it again does nothing. For `pjrtdispatch`.
 pub fn release(x: Arg<'_>) -> Result<()> {
     if BUFFER.is_released(x.get()) {
         return Ok(());

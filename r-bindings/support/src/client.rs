@@ -1,4 +1,6 @@
 //! The clients of the process: one per platform, each with one R object for itself and one for each device.
+//!
+//! They are those of `pjrtdispatch`; in another package these functions ask it (see [`shared`]).
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -11,6 +13,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::SEXP;
 use crate::handle::{self, Handle, Kind};
 use crate::main_thread::MainThread;
+use crate::shared;
 
 impl Handle for Client {
     fn kind() -> &'static Kind {
@@ -52,6 +55,9 @@ pub fn default_platform() -> String {
 
 /// The client of a platform, made with default options if there is none yet.
 pub fn of_platform(platform: &str) -> Result<Client> {
+    if let Some((room, table)) = shared::room() {
+        return room.of_platform(table, platform);
+    }
     match known(|k| (k.platform == platform).then_some(k.client)) {
         Some(client) => Ok(client),
         None => create(platform, None, ClientOptions::new()),
@@ -70,7 +76,8 @@ pub fn exists(platform: &str) -> bool {
 
 /// Makes the client of a platform, from this plugin or the one that is found.
 ///
-/// An error if the platform has one already: there is one client per platform, and options come too late for it.
+/// An error if the platform has one already: there is one client per platform, and options come too late for it. For
+/// `pjrtdispatch`.
 pub fn create(platform: &str, plugin: Option<PjrtPlugin>, options: ClientOptions) -> Result<Client> {
     if exists(platform) {
         return Err(Fault::new(
@@ -134,6 +141,9 @@ fn register(platform: &str, client: Client) -> Result<Client> {
 
 /// The R object of a client.
 pub fn client_object(client: Client) -> Result<SEXP> {
+    if let Some((room, table)) = shared::room() {
+        return room.client_object(table, client);
+    }
     match known(|k| (k.client == client).then_some(k.object)) {
         Some(object) => Ok(object),
         None => {
@@ -149,8 +159,16 @@ pub fn device_object(device: Device) -> Result<SEXP> {
     let client = device.client();
     match known(|k| (k.client == client).then(|| k.devices[device.index() as usize])) {
         Some(object) => Ok(object),
+        None => first_device_object(device),
+    }
+}
+
+#[cold]
+fn first_device_object(device: Device) -> Result<SEXP> {
+    match shared::room() {
+        Some((room, table)) => room.device_object(table, device),
         None => {
-            register(&client.to_string(), client)?;
+            register(&device.client().to_string(), device.client())?;
             device_object(device)
         }
     }
@@ -185,6 +203,9 @@ pub fn read_device(device: Arg<'_>) -> Result<Device> {
     }
     if Device::kind().is(device.get()) {
         return device.handle().copied();
+    }
+    if let Some((room, table)) = shared::room() {
+        return room.read_device(table, device.get(), device.name());
     }
     match device.kind() {
         "character" => device_named(&device.string()?, device.name()),

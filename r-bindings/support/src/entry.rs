@@ -35,15 +35,19 @@ pub fn entry(body: impl FnOnce() -> Result<SEXP>) -> savvy::Result<savvy::Sexp> 
 /// C function in between has to continue R's jump.
 #[inline]
 pub(crate) fn direct(body: impl FnOnce() -> Result<SEXP>) -> SEXP {
-    // Set once; savvy's wrappers put back what they find.
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| set_hook(Box::new(hook)));
-    let result = main_thread::check()
-        .and_then(|()| catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic))));
-    match result {
+    match main_thread::check().and_then(|()| caught(body)) {
         Ok(value) => value,
         Err(fault) => raised(fault),
     }
+}
+
+/// Turns a panic into a fault.
+#[inline]
+pub(crate) fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
+    // Set once; savvy's wrappers put back what they find.
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| set_hook(Box::new(hook)));
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
 #[cold]

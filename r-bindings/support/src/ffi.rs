@@ -117,6 +117,15 @@ unsafe extern "C" {
     pub fn REprintf(format: *const c_char, ...);
 }
 
+// For what packages share.
+unsafe extern "C" {
+    pub fn R_RegisterCCallable(package: *const c_char, name: *const c_char, function: unsafe extern "C" fn());
+    pub fn R_GetCCallable(package: *const c_char, name: *const c_char) -> Option<unsafe extern "C" fn()>;
+
+    /// `csrc/unwind.c`
+    pub(crate) fn dispatch_r_raise();
+}
+
 // For static values and dispatch.
 unsafe extern "C" {
     pub static R_RowNamesSymbol: SEXP;

@@ -3,9 +3,8 @@
 //! A handle is an external pointer with a class. Its tag is a symbol of its kind, which no R code can give to another
 //! pointer; its address is null after `readRDS()`, and after [`release`].
 //!
-//! Most kinds are boxes of the library that made them, and are refused by another one, since two libraries may be built
-//! from different sources. Arrays are different: their handle has a layout of its own with a version, so that an array
-//! of one package is an argument to another's family. The version is part of the tag.
+//! A handle is refused by another library than the one that made it, since two libraries may be built from different
+//! sources: its address is part of the tag. What packages share goes through [`shared`](crate::shared).
 
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -56,7 +55,8 @@ impl Kind {
 
     #[cold]
     fn first(&self) -> Result<(SEXP, SEXP)> {
-        let tag = CString::new(self.tag).expect("a tag without NUL");
+        let library = &raw const LIBRARY;
+        let tag = CString::new(format!("{} of {library:p}", self.tag)).expect("a tag without NUL");
         let (tag, class) = (&tag, self.class);
         // SAFETY: the class vector is protected until it is preserved. It is shared by all handles, so it must not
         // be changed in place.
@@ -106,7 +106,7 @@ impl Kind {
     }
 
     #[cold]
-    fn refused(&self, x: SEXP, argument: &str) -> Fault {
+    pub(crate) fn refused(&self, x: SEXP, argument: &str) -> Fault {
         let expected = describe::with_article(self.class);
         let is_pointer = TYPEOF(x) == EXTPTRSXP;
         let named = describe::class(x).as_deref() == Some(self.class);
@@ -118,7 +118,7 @@ impl Kind {
             let tag = unsafe { R_ExternalPtrTag(x) };
             let got = match self.tag.rsplit_once(' ') {
                 _ if !named => describe::value(x),
-                Some((kind, _)) if starts_with(tag, kind) => "one of another version of this toolkit".into(),
+                Some((kind, _)) if starts_with(tag, kind) => "one of another copy of this toolkit".into(),
                 _ => "one that this package did not make".into(),
             };
             return Fault::argument("type", argument, expected, got);

@@ -31,6 +31,7 @@ pub mod memory;
 mod progress;
 mod read;
 mod root;
+pub mod shared;
 pub mod statics;
 pub mod tree;
 mod unwind;

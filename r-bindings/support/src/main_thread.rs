@@ -40,6 +40,12 @@ pub(crate) fn is_forked() -> bool {
     STATE.load(Ordering::Relaxed) == FORKED
 }
 
+/// Whether this is another thread than R's.
+#[inline]
+pub(crate) fn is_other() -> bool {
+    !IS_MAIN.get()
+}
+
 /// An error unless this is R's thread in the process that loaded the package.
 #[inline]
 pub(crate) fn check() -> Result<()> {

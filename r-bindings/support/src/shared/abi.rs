@@ -1,0 +1,196 @@
+//! What packages agree on: the table of functions, and the structs that they take and fill. `inst/include/pjrtdispatch.h`
+//! says the same in C.
+//!
+//! Nothing here changes but by appending. A struct states its size first, as its maker knows it; the other side touches
+//! no more than that. What cannot be appended gets a new [`VERSION`].
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::ffi::SEXP;
+
+/// The version of the table.
+pub const VERSION: u32 = 1;
+
+/// The package and the name under which the function is registered that gives the table: [`Ask`].
+pub const PACKAGE: &std::ffi::CStr = c"pjrtdispatch";
+/// See [`PACKAGE`].
+pub const NAME: &std::ffi::CStr = c"pjrtdispatch_table";
+
+/// Gives the table of a version, or null if this package does not have it; then `has` is the version that it has.
+pub type Ask = unsafe extern "C" fn(version: u32, has: *mut u32) -> *const Table;
+
+/// The functions. Those that give an `int` give 0, or 1 and keep an error.
+#[repr(C)]
+pub struct Table {
+    /// The size of the table in bytes.
+    pub size: usize,
+    /// [`VERSION`].
+    pub version: u32,
+    /// The version of the package that has the table, for messages.
+    pub package_version: *const c_char,
+
+    /// The parts of the error that is kept, and its kind: 0 none, 1 a condition, 2 a jump of R that has to go on. The
+    /// texts live until the next call; `argument` may be null.
+    pub error: unsafe extern "C" fn(
+        code: *mut *const c_char,
+        message: *mut *const c_char,
+        argument: *mut *const c_char,
+    ) -> c_int,
+    /// Raises the error that is kept, as a condition of R. Does not return.
+    pub raise: unsafe extern "C" fn(),
+
+    /// The client of a platform, made if there is none yet; null is the default platform.
+    pub client: unsafe extern "C" fn(platform: *const c_char, out: *mut ClientInfo) -> c_int,
+    /// A client that is named.
+    pub client_info: unsafe extern "C" fn(client: *const c_void, out: *mut ClientInfo) -> c_int,
+    /// The R object of a client, which R never collects.
+    pub client_object: unsafe extern "C" fn(client: *const c_void, out: *mut SEXP) -> c_int,
+    /// The device that an R object means: a device, the name of one, or `NULL`.
+    pub device: unsafe extern "C" fn(x: SEXP, argument: *const c_char, out: *mut DeviceInfo) -> c_int,
+    /// The R object of a device, which R never collects.
+    pub device_object: unsafe extern "C" fn(client: *const c_void, device: i32, out: *mut SEXP) -> c_int,
+
+    /// Whether an R object is a buffer that is alive: 1 or 0.
+    pub is_buffer: unsafe extern "C" fn(x: SEXP) -> c_int,
+    /// What a buffer is. It is lent: `out` is right as long as the R object is alive and not released.
+    pub buffer: unsafe extern "C" fn(x: SEXP, argument: *const c_char, out: *mut BufferInfo) -> c_int,
+    /// Adds a reference to a buffer, which then outlives its R object. From any thread.
+    pub retain: unsafe extern "C" fn(handle: *mut c_void),
+    /// Gives a reference of `retain` up. From any thread.
+    pub release: unsafe extern "C" fn(handle: *mut c_void),
+    /// Asks (0), says (1) or takes back (2) that a buffer is given to a program; 1 if it was before. From any thread.
+    pub donation: unsafe extern "C" fn(handle: *mut c_void, what: u32) -> u32,
+    /// A new R object, not protected, of a buffer that the caller made. On an error the buffer stays the caller's.
+    pub new_buffer: unsafe extern "C" fn(buffer: *const NewBuffer, out: *mut SEXP) -> c_int,
+}
+
+// SAFETY: the table is a constant of the library that has it.
+unsafe impl Sync for Table {}
+
+/// A client. Its pointers live as long as the process.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ClientInfo {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// Names the client to the functions.
+    pub client: *const c_void,
+    /// `const PJRT_Api*`
+    pub api: *const c_void,
+    /// `PJRT_Client*`
+    pub pjrt_client: *mut c_void,
+    /// The platform in lower case.
+    pub platform: *const c_char,
+    /// The plugin's library.
+    pub plugin_path: *const c_char,
+    /// `PJRT_Device*`, in the order of the numbers in names such as `cpu:1`.
+    pub devices: *const *mut c_void,
+    /// How many devices there are.
+    pub device_count: usize,
+}
+
+/// A device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceInfo {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// The client, as [`ClientInfo::client`].
+    pub client: *const c_void,
+    /// The index among its devices.
+    pub device: i32,
+}
+
+/// A buffer of `pjrtdispatch`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BufferInfo {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// Names the buffer to `retain`, `release` and `donation`.
+    pub handle: *mut c_void,
+    /// `PJRT_Buffer*`
+    pub buffer: *mut c_void,
+    /// The client, as [`ClientInfo::client`].
+    pub client: *const c_void,
+    /// The index among its devices.
+    pub device: i32,
+    /// A `PJRT_Buffer_Type`.
+    pub dtype: i32,
+    /// `rank` sizes, outermost first.
+    pub dims: *const i64,
+    /// The number of dimensions.
+    pub rank: usize,
+}
+
+/// A buffer of another package.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NewBuffer {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// `PJRT_Buffer*`
+    pub buffer: *mut c_void,
+    /// The client, as [`ClientInfo::client`].
+    pub client: *const c_void,
+    /// The index among its devices.
+    pub device: i32,
+    /// A `PJRT_Buffer_Type`.
+    pub dtype: i32,
+    /// `rank` sizes, outermost first; null if the rank is 0.
+    pub dims: *const i64,
+    /// The number of dimensions.
+    pub rank: usize,
+    /// Null if the buffer is given away, for `pjrtdispatch` to destroy. Else it stays another's, who is told by these
+    /// functions, on any thread, and whose library has to stay in the process.
+    pub owner: *mut c_void,
+    /// As `donation` of the table; null if the owner need not know.
+    pub donation: Option<unsafe extern "C" fn(owner: *mut c_void, what: u32) -> u32>,
+    /// Called once, when the last reference goes.
+    pub release: Option<unsafe extern "C" fn(owner: *mut c_void)>,
+}
+
+/// A struct that states its size first, as its maker knows it.
+///
+/// # Safety
+///
+/// The first field is `size: usize`, and all are plain.
+pub unsafe trait Stated: Copy {}
+// SAFETY: see the structs.
+unsafe impl Stated for ClientInfo {}
+// SAFETY: as above.
+unsafe impl Stated for DeviceInfo {}
+// SAFETY: as above.
+unsafe impl Stated for BufferInfo {}
+// SAFETY: as above.
+unsafe impl Stated for NewBuffer {}
+
+/// Fills a struct of the other side, as far as that one knows it.
+///
+/// # Safety
+///
+/// `out` points to as many writable bytes as it states.
+pub unsafe fn fill<T: Stated>(out: *mut T, value: T) {
+    let head = size_of::<usize>();
+    // SAFETY: by the caller's promise; the size itself stays as it was stated.
+    unsafe {
+        let size = out.cast::<usize>().read().clamp(head, size_of::<T>());
+        let from = (&raw const value).cast::<u8>().add(head);
+        from.copy_to_nonoverlapping(out.cast::<u8>().add(head), size - head);
+    }
+}
+
+/// Reads a struct of the other side; what that one does not know is zero.
+///
+/// # Safety
+///
+/// `given` points to as many readable bytes as it states, and zero is a value of every field.
+pub unsafe fn read<T: Stated>(given: *const T) -> T {
+    let mut value = std::mem::MaybeUninit::<T>::zeroed();
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let size = given.cast::<usize>().read().min(size_of::<T>());
+        given.cast::<u8>().copy_to_nonoverlapping(value.as_mut_ptr().cast::<u8>(), size);
+        value.assume_init()
+    }
+}

@@ -1,0 +1,266 @@
+//! The side of any other package.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::Path;
+use std::ptr::{NonNull, null, null_mut};
+
+use dispatch_runtime::array::Owner;
+use dispatch_runtime::engine::RawBuffer;
+use dispatch_runtime::engine::pjrt::codes;
+use dispatch_runtime::{Array, Client, Device};
+
+use super::abi::*;
+use crate::fault::{Condition, Fault, Result};
+use crate::ffi::*;
+use crate::main_thread::MainThread;
+use crate::unwind::protect;
+
+/// Joins what `pjrtdispatch` shares. A package calls it when it is loaded, after [`attach`](crate::attach), and has
+/// `pjrtdispatch` among its imports, so that it is loaded first.
+///
+/// An error if `pjrtdispatch` has another version of the table.
+pub fn join() -> Result<SEXP> {
+    // SAFETY: R raises an error if the function is not there; what is registered under this name is an `Ask`.
+    let ask = protect(|| unsafe { R_GetCCallable(PACKAGE.as_ptr(), NAME.as_ptr()) })?;
+    let Some(ask) = ask else { return Err(Fault::new("version", "pjrtdispatch gives no functions")) };
+    // SAFETY: as above.
+    let ask = unsafe { std::mem::transmute::<unsafe extern "C" fn(), Ask>(ask) };
+    let mut has = 0;
+    // SAFETY: the number is ours.
+    let table = unsafe { ask(VERSION, &mut has) };
+    // SAFETY: the table lives as long as the process.
+    let table = unsafe { table.as_ref() }.filter(|table| table.size >= size_of::<Table>());
+    let Some(table) = table else {
+        return Err(Fault::new(
+            "version",
+            format!(
+                "this package shares buffers by version {VERSION} of the interface of pjrtdispatch, the one installed \
+                 has version {has}: install the two anew, the package last"
+            ),
+        ));
+    };
+    ROOM.get().table.set(Some(table));
+    Ok(nil())
+}
+
+/// What this package has of what is shared.
+pub(crate) struct Room {
+    table: Cell<Option<&'static Table>>,
+    clients: RefCell<Vec<Known>>,
+}
+
+/// A client of ours for one of `pjrtdispatch`.
+#[derive(Clone, Copy)]
+struct Known {
+    client: Client,
+    name: *const c_void,
+}
+
+static ROOM: MainThread<Room> =
+    MainThread::new(Room { table: Cell::new(None), clients: RefCell::new(Vec::new()) });
+
+/// The room of a package that has joined; none in `pjrtdispatch` itself.
+#[inline]
+pub(crate) fn room() -> Option<(&'static Room, &'static Table)> {
+    let room = ROOM.get();
+    room.table.get().map(|table| (room, table))
+}
+
+/// The error that the other side keeps.
+#[cold]
+fn failed(table: &Table) -> Fault {
+    let mut texts: [*const c_char; 3] = [null(); 3];
+    let [code, message, argument] = &mut texts;
+    // SAFETY: the pointers are ours.
+    if unsafe { (table.error)(code, message, argument) } == 1 {
+        let [code, message, argument] = texts.map(|text| {
+            // SAFETY: the texts live until the next call.
+            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        });
+        return Fault::Condition(Box::new(Condition {
+            code: code.unwrap_or_default().into(),
+            message: message.unwrap_or_default(),
+            argument,
+        }));
+    }
+    let raise = table.raise;
+    // SAFETY: the function makes R jump, which ends here.
+    match protect(|| unsafe { raise() }) {
+        Err(jump) => jump,
+        Ok(()) => Fault::new("error", "pjrtdispatch failed and does not say how"),
+    }
+}
+
+/// To be filled by the other side.
+fn empty_client() -> ClientInfo {
+    ClientInfo {
+        size: size_of::<ClientInfo>(),
+        client: null(),
+        api: null(),
+        pjrt_client: null_mut(),
+        platform: null(),
+        plugin_path: null(),
+        devices: null(),
+        device_count: 0,
+    }
+}
+
+fn done(table: &Table, status: std::ffi::c_int) -> Result<()> {
+    if status == 0 { Ok(()) } else { Err(failed(table)) }
+}
+
+impl Room {
+    /// The client of a platform.
+    pub(crate) fn of_platform(&self, table: &Table, platform: &str) -> Result<Client> {
+        let platform = CString::new(platform)
+            .map_err(|_| Fault::argument("value", "platform", "the name of a platform", "a text with NUL"))?;
+        let mut info = empty_client();
+        // SAFETY: text and struct are ours.
+        done(table, unsafe { (table.client)(platform.as_ptr(), &mut info) })?;
+        self.adopted(&info)
+    }
+
+    /// Our client for one that the other side names.
+    fn client(&self, table: &Table, name: *const c_void) -> Result<Client> {
+        if let Some(known) = self.clients.borrow().iter().find(|known| known.name == name) {
+            return Ok(known.client);
+        }
+        let mut info = empty_client();
+        // SAFETY: the struct is ours.
+        done(table, unsafe { (table.client_info)(name, &mut info) })?;
+        self.adopted(&info)
+    }
+
+    /// Our client for the one that is told of.
+    fn adopted(&self, info: &ClientInfo) -> Result<Client> {
+        if let Some(known) = self.clients.borrow().iter().find(|known| known.name == info.client) {
+            return Ok(known.client);
+        }
+        let pointer = |p: *mut c_void| {
+            NonNull::new(p).ok_or_else(|| Fault::new("version", "pjrtdispatch tells nothing of its client"))
+        };
+        // SAFETY: text and pointers live as long as the process, and belong to an initialised plugin.
+        let client = unsafe {
+            let path = CStr::from_ptr(info.plugin_path).to_string_lossy();
+            let (api, client) = (pointer(info.api.cast_mut())?, pointer(info.pjrt_client)?);
+            Client::adopt_pjrt(api.cast(), client.cast(), Path::new(&*path))?
+        };
+        self.clients.borrow_mut().push(Known { client, name: info.client });
+        Ok(client)
+    }
+
+    /// How the other side names one of our clients.
+    fn name(&self, client: Client) -> Result<*const c_void> {
+        self.clients.borrow().iter().find(|known| known.client == client).map(|known| known.name).ok_or_else(
+            || {
+                Fault::new(
+                    "client",
+                    format!("{client} is not one that packages share: ask for it by its platform"),
+                )
+            },
+        )
+    }
+
+    /// The device that an R object means.
+    pub(crate) fn read_device(&self, table: &Table, x: SEXP, argument: &str) -> Result<Device> {
+        let argument = CString::new(argument).unwrap_or_default();
+        let mut info = DeviceInfo { size: size_of::<DeviceInfo>(), client: null(), device: 0 };
+        // SAFETY: text and struct are ours; the caller keeps `x`.
+        done(table, unsafe { (table.device)(x, argument.as_ptr(), &mut info) })?;
+        let client = self.client(table, info.client)?;
+        client
+            .devices()
+            .nth(info.device as usize)
+            .ok_or_else(|| Fault::new("client", "pjrtdispatch names a device that its client does not have"))
+    }
+
+    /// The R object of a client.
+    pub(crate) fn client_object(&self, table: &Table, client: Client) -> Result<SEXP> {
+        let mut object = nil();
+        let name = self.name(client)?;
+        // SAFETY: the pointer is ours.
+        done(table, unsafe { (table.client_object)(name, &mut object) })?;
+        Ok(object)
+    }
+
+    /// The R object of a device.
+    pub(crate) fn device_object(&self, table: &Table, device: Device) -> Result<SEXP> {
+        let mut object = nil();
+        let (name, index) = (self.name(device.client())?, device.index() as i32);
+        // SAFETY: the pointer is ours.
+        done(table, unsafe { (table.device_object)(name, index, &mut object) })?;
+        Ok(object)
+    }
+
+    /// Whether an R object is a buffer that is alive.
+    pub(crate) fn is_buffer(&self, table: &Table, x: SEXP) -> bool {
+        // SAFETY: the caller keeps `x`.
+        unsafe { (table.is_buffer)(x) != 0 }
+    }
+
+    /// The array of a buffer: a reference to the same `PJRT_Buffer`.
+    pub(crate) fn get(&self, table: &'static Table, x: SEXP, path: &str) -> Result<Array> {
+        let path = CString::new(path).unwrap_or_default();
+        let mut info = BufferInfo {
+            size: size_of::<BufferInfo>(),
+            handle: null_mut(),
+            buffer: null_mut(),
+            client: null(),
+            device: 0,
+            dtype: 0,
+            dims: null(),
+            rank: 0,
+        };
+        // SAFETY: text and struct are ours; the caller keeps `x`.
+        done(table, unsafe { (table.buffer)(x, path.as_ptr(), &mut info) })?;
+        // SAFETY: the handle is alive, as the R object is.
+        unsafe { (table.retain)(info.handle) };
+        let owner = Owner { object: info.handle, donation: table.donation, release: table.release };
+        let made = self.client(table, info.client).and_then(|client| {
+            let dtype = codes::dtype(info.dtype).ok_or_else(|| {
+                Fault::new("version", format!("a buffer has the unknown type {}", info.dtype))
+            })?;
+            let buffer = NonNull::new(info.buffer)
+                .ok_or_else(|| Fault::new("version", "pjrtdispatch tells nothing of a buffer"))?;
+            // SAFETY: the sizes live as long as the handle; the rest is as `pjrtdispatch` says.
+            Ok(unsafe {
+                let shape = match info.rank {
+                    0 => &[][..],
+                    rank => std::slice::from_raw_parts(info.dims, rank),
+                };
+                Array::from_owner(client, RawBuffer::new(buffer), info.device as u32, dtype, shape, owner)
+            })
+        });
+        made.inspect_err(|_| {
+            // SAFETY: no array has taken the reference over.
+            unsafe { (table.release)(info.handle) };
+        })
+    }
+
+    /// A new R object, not protected, that has a reference to an array of ours.
+    pub(crate) fn wrap(&self, table: &Table, array: Array) -> Result<SEXP> {
+        let (shape, device) = (array.shape(), array.device());
+        let mut new = NewBuffer {
+            size: size_of::<NewBuffer>(),
+            buffer: array.raw().as_ptr(),
+            client: self.name(device.client())?,
+            device: device.index() as i32,
+            dtype: codes::buffer_type(array.dtype()),
+            dims: shape.as_ptr(),
+            rank: shape.len(),
+            owner: null_mut(),
+            donation: None,
+            release: None,
+        };
+        let owner = array.clone().into_owner();
+        (new.owner, new.donation, new.release) = (owner.object, Some(owner.donation), Some(owner.release));
+        let mut object = nil();
+        // SAFETY: struct and pointer are ours; `array` keeps the sizes during the call.
+        done(table, unsafe { (table.new_buffer)(&new, &mut object) }).inspect_err(|_| {
+            // SAFETY: on an error the reference is still ours.
+            unsafe { (owner.release)(owner.object) };
+        })?;
+        Ok(object)
+    }
+}
