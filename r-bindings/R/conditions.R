@@ -8,15 +8,18 @@ raise_ <- function(code, message, argument) {
 }
 
 # The call by which the user came into this package: from the frame that raises, up from caller to caller as long as
-# they are of this package.
+# they are of this package; or of the package whose C code has called ours.
 user_call <- function() {
-  ours <- topenv()
+  package <- NULL
   parents <- sys.parents()
   frame <- sys.nframe() - 2L
   found <- NULL
   while (frame > 0L) {
     env <- environment(sys.function(frame))
-    if (is.null(env) || !identical(topenv(env), ours)) {
+    if (is.null(package) && !is.null(env)) {
+      package <- topenv(env)
+    }
+    if (is.null(env) || !isNamespace(package) || !identical(topenv(env), package)) {
       break
     }
     found <- sys.call(frame)

@@ -1,0 +1,216 @@
+/* The C interface of the R package pjrtdispatch: clients and buffers that packages share.
+ *
+ * In DESCRIPTION:  Imports: pjrtdispatch     (and import something of it, so that it is loaded first)
+ *                  LinkingTo: pjrtdispatch
+ *
+ *     #include <pjrtdispatch.h>
+ *
+ *     SEXP rank_of(SEXP x) {
+ *         pjrtdispatch_buffer_info about = pjrtdispatch_buffer(x, "x");
+ *         return Rf_ScalarInteger((int)about.rank);
+ *     }
+ *
+ * There is one client for each platform in the process, and every buffer that R sees is made by pjrtdispatch. The
+ * pointers are those of the PJRT C API (pjrt_c_api.h), for calls of your own. Who owns what:
+ *
+ *   client, devices    live as long as the process
+ *   buffer             its R object owns it. A buffer_info is lent: it is right as long as the R object is protected and
+ *                      R code cannot have released it; to keep the buffer longer, retain() and later release() it
+ *   new buffer         given away to pjrtdispatch, which destroys it when R collects the object; or kept, see `owner`
+ *
+ * The functions of this header raise R conditions of class pjrtdispatch_error, as R's own functions do: by a jump over
+ * the frames of the caller. From C++ or Rust call them by R_UnwindProtect(), or call the table's functions, which never
+ * jump: they give 1 and keep the error for error() and raise(). All are for R's thread, except retain(), release() and
+ * donation(). In a process that was forked from the one that loaded pjrtdispatch they are errors.
+ *
+ * Structs and table state their size and are only appended to, so that a package that was built with another version of
+ * this header goes on working; where that is impossible PJRTDISPATCH_VERSION changes, and the first call is an error
+ * that says so. */
+#ifndef PJRTDISPATCH_H
+#define PJRTDISPATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <R.h>
+#include <Rinternals.h>
+#include <R_ext/Rdynload.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PJRTDISPATCH_VERSION 1u
+
+/* As in pjrt_c_api.h. */
+typedef struct PJRT_Api PJRT_Api;
+typedef struct PJRT_Client PJRT_Client;
+typedef struct PJRT_Device PJRT_Device;
+typedef struct PJRT_Buffer PJRT_Buffer;
+
+/* Names a client. Two are equal if they are the same one. */
+typedef const struct pjrtdispatch_client_s *pjrtdispatch_client_id;
+
+typedef struct pjrtdispatch_client_info {
+    size_t size; /* sizeof, set by who asks; so in all structs */
+    pjrtdispatch_client_id client;
+    const PJRT_Api *api;
+    PJRT_Client *pjrt_client;
+    const char *platform; /* "cpu" */
+    const char *plugin_path;
+    PJRT_Device *const *devices; /* by the numbers in names such as "cpu:1" */
+    size_t device_count;
+} pjrtdispatch_client_info;
+
+typedef struct pjrtdispatch_device_info {
+    size_t size;
+    pjrtdispatch_client_id client;
+    int32_t device; /* index among the client's devices */
+} pjrtdispatch_device_info;
+
+typedef struct pjrtdispatch_buffer_info {
+    size_t size;
+    void *handle; /* for retain(), release() and donation() */
+    PJRT_Buffer *buffer;
+    pjrtdispatch_client_id client;
+    int32_t device; /* index among the client's devices */
+    int32_t dtype;  /* PJRT_Buffer_Type */
+    const int64_t *dims; /* outermost first; the data is row-major */
+    size_t rank;
+} pjrtdispatch_buffer_info;
+
+typedef struct pjrtdispatch_new_buffer {
+    size_t size;
+    PJRT_Buffer *buffer;
+    pjrtdispatch_client_id client;
+    int32_t device;
+    int32_t dtype;
+    const int64_t *dims;
+    size_t rank;
+    /* If `release` is null the buffer is given away. Else it stays the owner's, who destroys it after `release` was
+     * called: once, on any thread, maybe after your package was unloaded, so its library must stay in the process (link
+     * it with -Wl,-z,nodelete). `donation` is told of donations as the table's function is; it may be null. */
+    void *owner;
+    uint32_t (*donation)(void *owner, uint32_t what);
+    void (*release)(void *owner);
+} pjrtdispatch_new_buffer;
+
+/* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */
+enum { PJRTDISPATCH_ASK = 0, PJRTDISPATCH_GIVE = 1, PJRTDISPATCH_TAKE_BACK = 2 };
+
+typedef struct pjrtdispatch_table {
+    size_t size;
+    uint32_t version;
+    const char *package_version;
+
+    /* 0: no error is kept. 1: a condition, whose texts live until the next call; `argument` may be null. 2: a jump of R,
+     * an error or an interrupt in R code, that raise() lets go on. */
+    int (*error)(const char **code, const char **message, const char **argument);
+    /* Raises the error that is kept; does not return. */
+    void (*raise)(void);
+
+    /* Those that give an int give 0, or 1 and keep an error. */
+    int (*client)(const char *platform, pjrtdispatch_client_info *out);
+    int (*client_info)(pjrtdispatch_client_id client, pjrtdispatch_client_info *out);
+    int (*client_object)(pjrtdispatch_client_id client, SEXP *out);
+    int (*device)(SEXP x, const char *argument, pjrtdispatch_device_info *out);
+    int (*device_object)(pjrtdispatch_client_id client, int32_t device, SEXP *out);
+
+    int (*is_buffer)(SEXP x); /* 1 or 0 */
+    int (*buffer)(SEXP x, const char *argument, pjrtdispatch_buffer_info *out);
+    void (*retain)(void *handle);
+    void (*release)(void *handle);
+    uint32_t (*donation)(void *handle, uint32_t what);
+    int (*new_buffer)(const pjrtdispatch_new_buffer *buffer, SEXP *out);
+} pjrtdispatch_table;
+
+/* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */
+static inline const pjrtdispatch_table *pjrtdispatch(void) {
+    static const pjrtdispatch_table *table = NULL;
+    if (!table) {
+        typedef const pjrtdispatch_table *(*ask_t)(uint32_t version, uint32_t *has);
+        DL_FUNC function = R_GetCCallable("pjrtdispatch", "pjrtdispatch_table");
+        ask_t ask;
+        uint32_t has = 0;
+        const pjrtdispatch_table *given;
+        memcpy(&ask, &function, sizeof ask);
+        given = ask(PJRTDISPATCH_VERSION, &has);
+        if (!given || given->size < sizeof *given) {
+            Rf_error("this package was built for version %u of the interface of pjrtdispatch, the one installed has "
+                     "version %u: install pjrtdispatch, then this package anew",
+                     PJRTDISPATCH_VERSION, has);
+        }
+        table = given;
+    }
+    return table;
+}
+
+/* The client of a platform, made if there is none yet; NULL is the default platform. */
+static inline pjrtdispatch_client_info pjrtdispatch_client(const char *platform) {
+    pjrtdispatch_client_info out;
+    memset(&out, 0, sizeof out);
+    out.size = sizeof out;
+    if (pjrtdispatch()->client(platform, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+/* What is known of a client that a buffer or a device names. */
+static inline pjrtdispatch_client_info pjrtdispatch_client_of(pjrtdispatch_client_id client) {
+    pjrtdispatch_client_info out;
+    memset(&out, 0, sizeof out);
+    out.size = sizeof out;
+    if (pjrtdispatch()->client_info(client, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+/* The PJRTClient of R, which R never collects. */
+static inline SEXP pjrtdispatch_client_object(pjrtdispatch_client_id client) {
+    SEXP out = R_NilValue;
+    if (pjrtdispatch()->client_object(client, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+/* The device that an R object means: a PJRTDevice, the name of one, or NULL for the default. `argument` is the name of
+ * the argument in messages. */
+static inline pjrtdispatch_device_info pjrtdispatch_device(SEXP x, const char *argument) {
+    pjrtdispatch_device_info out;
+    memset(&out, 0, sizeof out);
+    out.size = sizeof out;
+    if (pjrtdispatch()->device(x, argument, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+/* The PJRTDevice of R, which R never collects. */
+static inline SEXP pjrtdispatch_device_object(pjrtdispatch_client_id client, int32_t device) {
+    SEXP out = R_NilValue;
+    if (pjrtdispatch()->device_object(client, device, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+/* Whether an R object is a buffer that is alive. */
+static inline int pjrtdispatch_is_buffer(SEXP x) { return pjrtdispatch()->is_buffer(x); }
+
+/* What a PJRTBuffer is, lent. */
+static inline pjrtdispatch_buffer_info pjrtdispatch_buffer(SEXP x, const char *argument) {
+    pjrtdispatch_buffer_info out;
+    memset(&out, 0, sizeof out);
+    out.size = sizeof out;
+    if (pjrtdispatch()->buffer(x, argument, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+/* A new PJRTBuffer of R, not protected. On an error the buffer stays yours: to destroy it then, call the table's
+ * new_buffer(), which does not jump. */
+static inline SEXP pjrtdispatch_new(pjrtdispatch_new_buffer buffer) {
+    SEXP out = R_NilValue;
+    buffer.size = sizeof buffer;
+    if (pjrtdispatch()->new_buffer(&buffer, &out)) pjrtdispatch()->raise();
+    return out;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
