@@ -1,7 +1,9 @@
-# Clients and buffers that packages share: `borrower` (C, by inst/include/pjrtdispatch.h) of tests/packages, which
-# scripts/test-r installs.
+# Clients and buffers that packages share: `borrower` (C, by inst/include/pjrtdispatch.h) and `families` (Rust, with its
+# own copy of the runtime) of tests/packages, which scripts/test-r installs.
 
 skip_if_not_installed("borrower")
+skip_if_not_installed("families")
+families <- asNamespace("families")
 borrower <- asNamespace("borrower")
 values <- function(x) as.vector(as_array(x))
 
@@ -151,15 +153,89 @@ test_that("the header and the library agree, and another version is refused", {
   expect_identical(borrower$ask_version(2L), c(0L, 1L, 0L))
 })
 
+test_that("a package with its own copy of the runtime has the same client and devices", {
+  expect_identical(families$client_of("cpu"), pjrt_client("cpu"))
+  expect_identical(families$device_of("cpu:1"), pjrt_device("cpu:1"))
+  expect_identical(families$device_of(pjrt_device("cpu:0")), pjrt_device("cpu:0"))
+  expect_fault(families$device_of("cpu:99"), "value", "expected one of the devices", "device")
+  expect_fault(families$client_of("moon"), "option", "got \"moon\"")
+  out <- run_r(c(
+    "x <- families::upload(1:2, 'cpu:2')", "cat(format(device(x)), length(devices('cpu')))"
+  ), "PJRT_CPU_DEVICE_COUNT=3")
+  expect_identical(out, list(out = "<PJRTDevice cpu:2> 3", status = 0L))
+})
+
+test_that("a buffer made by one package is an argument to another's family", {
+  x <- pjrt_buffer(c(1, 2, 3))
+  y <- borrower$lend(c(1, 2, 3), NULL)
+  z <- families$upload(1:3, "cpu:0")
+  a <- families$axpy(x, z, pjrt_scalar(10))
+  expect_s3_class(a, "PJRTBuffer", exact = TRUE)
+  expect_identical(values(a), c(11, 22, 33))
+  expect_identical(values(families$axpy(a, a, pjrt_scalar(1))), c(22, 44, 66))
+  expect_identical(values(families$axpy(y, y, pjrt_scalar(2, "f64"))), c(3, 6, 9))
+  # And the other way: a program of ours, and a dispatcher.
+  add <- pjrt_compile(pjrt_program("func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = stablehlo.add %a, %b : tensor<3xf32>
+    return %0 : tensor<3xf32>
+  }"))
+  expect_identical(values(pjrt_execute(add, a, x)), c(12, 24, 36))
+  expect_identical(borrower$about(a)$dims, 3)
+})
+
+test_that("errors of the other copy name the argument, the class and the call", {
+  x <- pjrt_buffer(c(1, 2))
+  expect_fault(families$axpy(1, x, x), "type", "argument `x`: expected a PJRTBuffer, got a double value", "x")
+  condition <- expect_fault(families$axpy(x, pjrt_buffer(c(1, 2, 3)), pjrt_scalar(1)), "shape", "argument `y`", "y")
+  expect_identical(condition$call, quote(families$axpy(x, pjrt_buffer(c(1, 2, 3)), pjrt_scalar(1))))
+  expect_fault(families$axpy(pjrt_buffer(1:2), x, x), "dtype", "argument `x`", "x")
+})
+
+test_that("what another package's family consumes is gone here", {
+  x <- pjrt_buffer(c(1, 2))
+  expect_identical(values(families$doubled(x)), c(2, 4))
+  expect_fault(as_array(x), "donated", "donated")
+  expect_fault(families$doubled(x), "donated", "donated")
+  again <- pjrt_buffer(c(1, 2))
+  alias <- families$same(again)
+  families$doubled(alias)
+  expect_fault(as_array(again), "donated", "donated")
+})
+
+test_that("buffers go round between packages without a leak, and live as long as the last of them holds one", {
+  x <- pjrt_buffer(c(1, 2))
+  expect_identical(values(families$same(families$same(x))), c(1, 2))
+  y <- borrower$lend(c(5, 6), NULL)
+  families$hold(y)
+  rm(y)
+  gc()
+  expect_identical(borrower$lent()[[1]], 1L)
+  expect_true(families$hold(NULL))
+  expect_identical(borrower$lent()[[1]], 0L)
+  z <- families$same(borrower$lend(c(5, 6), NULL))
+  gc()
+  expect_identical(c(values(z), borrower$lent()[[1]]), c(5, 6, 1))
+  release(z)
+  gc()
+  expect_identical(borrower$lent()[[1]], 0L)
+  gc()
+  before <- rs_live_bytes()
+  for (i in 1:1000) families$axpy(x, families$same(x), pjrt_scalar(1))
+  gc()
+  expect_identical(rs_live_bytes(), before)
+})
+
 test_that("packages may be unloaded and loaded again", {
   out <- run_r(c(
     "x <- pjrt_buffer(c(1, 2)); y <- borrower::lend(c(3, 4), NULL); client <- pjrt_client()",
     "unloadNamespace('borrower'); unloadNamespace('pjrtdispatch')",
     "library(pjrtdispatch)",
     "cat(as_array(x), as_array(y), identical(pjrt_client(), client), borrower::about(x)$dims, '')",
-    "rm(y); invisible(gc()); cat(borrower::lent()[[1]])"
+    "rm(y); invisible(gc()); cat(borrower::lent()[[1]], '')",
+    "z <- families::axpy(x, x, pjrt_scalar(2)); unloadNamespace('families')",
+    "cat(as_array(z), as_array(families::axpy(z, x, pjrt_scalar(1))))"
   ))
-  expect_identical(out, list(out = "1 2 3 4 TRUE 2 0", status = 0L))
+  expect_identical(out, list(out = "1 2 3 4 TRUE 2 0 3 6 4 8", status = 0L))
 })
 
 test_that("a forked process gets an error", {

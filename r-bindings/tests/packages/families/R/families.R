@@ -1,0 +1,13 @@
+.onLoad <- function(libname, pkgname) rs_attach(asNamespace("pjrtdispatch")$raise_)
+
+# scale * x + y
+axpy <- function(x, y, scale) rs_axpy(x, y, scale)
+# x + x, where x is gone afterwards.
+doubled <- function(x) rs_doubled(x)
+client_of <- function(platform) rs_client_of(platform)
+device_of <- function(device) rs_device_of(device)
+upload <- function(x, device) rs_upload(x, device)
+# A buffer that goes through this package unchanged.
+same <- function(x) rs_same(x)
+# Keeps a buffer, drops what was kept; how many references of ours there were.
+hold <- function(x) rs_hold(x)
