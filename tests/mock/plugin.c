@@ -14,6 +14,7 @@
 //   -DON_DEVICE           the platform is "mock", not "cpu"
 //   -DMODULE=n            the optimized program: 0 none, 1 bytes that are no message, 2 an unknown format,
 //                         3 a module larger than the text lets expect
+//   -DCROWDED=n           with n buffers alive there is no room for another one; programs give back their argument
 //   -DCOSTS=n             the analysis of costs: 0 none, 1 an error, 2 counts, 3 what cannot be a count, 4 no list
 #include <stdint.h>
 #include <stdio.h>
@@ -119,12 +120,21 @@ static Error *description(struct { Head h; void *device; void *description; } *a
 static Error *device_id(struct { Head h; void *description; int id; } *a) { a->id = 7; return 0; }
 static Error *local_id(struct { Head h; void *device; int id; } *a) { a->id = 5; return 0; }
 
+static int is_crowded(void) {
+#ifdef CROWDED
+  return mock_buffers >= CROWDED;
+#else
+  return 0;
+#endif
+}
+
 // Stores the array in the order of the variant.
 static Error *upload(struct { Head h; void *client; const char *data; int type; const int64_t *dims; size_t rank; void *strides;
     size_t n_strides; int semantics; void *device, *memory, *layout, *done; Buffer *buffer; } *a) {
   static const size_t items[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16};
   mock_upload_args_size = a->h.size;
   if (a->rank == 1 && a->dims[0] == 13) return fail(8, "the mock has no room for 13");
+  if (is_crowded()) return fail(8, "the mock is crowded");
   Buffer *b = calloc(1, sizeof *b);
   size_t n = 1;
   b->rank = a->rank;
@@ -211,7 +221,22 @@ static Error *dimensions(struct { Head h; void *executable; size_t n; const int6
   return 0;
 }
 static Error *code_size(struct { Head h; void *executable; int64_t size; } *a) { a->size = -1; return 0; }
-static Error *run(Head *a) { (void)a; return fail(13, "the mock does not run programs"); }
+static Error *run(struct { Head h; void *executable, *options; Buffer *const *const *arguments; size_t n_devices, n; Buffer ***results; } *a) {
+#ifdef CROWDED
+  const Buffer *from = a->arguments[0][0];
+  if (is_crowded()) return fail(8, "the mock is crowded");
+  Buffer *b = malloc(sizeof *b);
+  *b = *from;
+  b->data = malloc(from->dims[0] * from->item);
+  memcpy(b->data, from->data, from->dims[0] * from->item);
+  a->results[0][0] = b;
+  mock_buffers++;
+  return 0;
+#else
+  (void)a;
+  return fail(13, "the mock does not run programs");
+#endif
+}
 
 // A module of XLA: its field 4 has the types of arguments and results, its field 3 is padding here.
 static Error *module(struct { Head h; void *executable; struct { Head h; char *code; size_t size; const char *format; size_t len; } *program; } *a) {
