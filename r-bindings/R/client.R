@@ -6,11 +6,13 @@
 #' @section Environment variables:
 #' * `PJRT_PLATFORM`: the platform where none is named, `cpu` unless set.
 #' * `PJRT_CPU_DEVICE_COUNT`: how many devices the CPU client has, unless the option `cpu_device_count` says so.
-#' * `PJRT_NPROC`: how many threads the CPU client uses, all processors unless set. The plugin reads it when the client
-#'   is made and rounds nothing, but a few threads of its own for small jobs are not counted.
+#' * `PJRT_NPROC`: how many threads each pool of the CPU client has, as many as processors unless set. The plugin reads it
+#'   when the client is made, and ignores what is less than 4: the plugins that we know have no pool of fewer threads.
+#' * `PJRT_PLUGIN_PATH_CPU`: the file of the CPU plugin.
 #'
 #' @param platform The platform, `"cpu"` or `"cuda"`; `NULL` is the default one.
-#' @param ... Options of the plugin, such as `cpu_device_count = 2L`, and `threads`, which sets `PJRT_NPROC`. They count
+#' @param ... Options of the plugin, such as `cpu_device_count = 2L`, and `threads`, which sets `PJRT_NPROC` for the
+#'   plugin. They count
 #'   only where the client is made: it is an error to give options when there is one already.
 #' @param x A client, a device, or the name of a platform.
 #' @return A `PJRTClient`, or a list of [PJRTDevice][pjrt_device]s.

@@ -32,6 +32,37 @@ test_that("options and variables count where the client is made", {
   expect_match(run_r(wrong, "PJRT_PLUGIN_PATH_CPU=missing.so")$out, "PJRT_PLUGIN_PATH_CPU names it")
 })
 
+test_that("the number of threads can be given", {
+  skip_if_not(dir.exists("/proc/self/task"))
+  # Of the plugin's pool for the work of one operation; each of them sets its name.
+  count <- "Sys.sleep(0.3); names <- vapply(Sys.glob('/proc/self/task/*/comm'), readLines, ''); cat(sum(names == 'tf_XLAEigen'))"
+  make <- function(...) c(sprintf("invisible(pjrt_client(%s))", paste(c(...), collapse = ", ")), count)
+  expect_identical(run_r(make(), "PJRT_NPROC=7")$out, "7")
+  expect_identical(run_r(make("threads = 6"))$out, "6")
+  expect_identical(run_r(make("'cpu'", "threads = 5L", "cpu_device_count = 1"), "PJRT_NPROC=7")$out, "5")
+  # The variable is as it was.
+  after <- c(make("threads = 6"), "cat('', Sys.getenv('PJRT_NPROC', NA))")
+  expect_identical(run_r(after)$out, "6 NA")
+  expect_identical(run_r(after, "PJRT_NPROC=8")$out, "6 8")
+  # What the help says.
+  expect_identical(run_r(make("threads = 1"))$out, "4")
+})
+
+test_that("variables name the platform and the plugin", {
+  skip_on_os("windows")
+  path <- rs_plugin_about(pjrt_plugin("cpu"))[2]
+  link <- tempfile("plugin", fileext = ".so")
+  file.symlink(path, link)
+  on.exit(unlink(link))
+  about <- "cat(platform(pjrt_client()), rs_plugin_about(pjrt_plugin('cpu'))[2], as_array(pjrt_buffer(3)))"
+  about <- gsub("rs_plugin_about", "pjrtdispatch:::rs_plugin_about", about, fixed = TRUE)
+  expect_identical(run_r(about, paste0("PJRT_PLUGIN_PATH_CPU=", link))$out, paste("cpu", link, "3"))
+  expect_identical(run_r("cat(platform(pjrt_client()))", "PJRT_PLATFORM=CPU")$out, "cpu")
+  # No plugin is there for this one, and the message says whose it is.
+  said <- run_r("cat(tryCatch(pjrt_buffer(1), error = conditionMessage))", "PJRT_PLATFORM=cuda")$out
+  expect_match(said[1], "cuda")
+})
+
 test_that("a plugin is found and tells of itself", {
   plugin <- pjrt_plugin("cpu")
   expect_identical(class(plugin), "PJRTPlugin")

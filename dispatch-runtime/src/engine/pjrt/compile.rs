@@ -11,6 +11,7 @@ use super::call::{Roomy, call};
 use super::describe::{self, Owned};
 use super::engine::Shared;
 use super::executable::{Loaded, PjrtExecutable};
+use super::exit::Working;
 use super::{mlir, proto};
 use crate::program::Source;
 use crate::{Error, Result};
@@ -64,6 +65,7 @@ pub(super) fn compile(
     device: usize,
     options: Option<&CompileOptions>,
 ) -> Result<PjrtExecutable> {
+    let _working = Working::begin();
     let (code, format): (&[u8], &CStr) = match source {
         Source::StableHlo(text) => match mlir::impossible_type(text) {
             None => (text.as_bytes(), c"mlir"),

@@ -5,8 +5,10 @@
 //! 0.115, with a result that was dropped at once; on 0.106 also some that had read their result, whose executable a
 //! thread of the plugin ended a little later). PJRT has no call that waits for all work of a client but the one that
 //! ends it, which would pull it away from whatever else still runs. So the threads that came with a client are waited
-//! for until none of them runs; if they do not stop, the process ends without destructors. This costs nothing before
+//! for until none of them runs, and compiles, which have threads of their own, until they end; if they do not stop, the process ends without destructors. This costs nothing before
 //! the exit.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) use linux::Threads;
@@ -30,12 +32,35 @@ impl Threads {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn wait_at_exit() {}
 
+/// How many calls are made that have the plugin work in threads which come and go with them.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+/// As long as it lives, the exit of the process takes the plugin for working.
+pub(super) struct Working(());
+
+impl Working {
+    /// Before the call.
+    pub fn begin() -> Working {
+        CALLS.fetch_add(1, Ordering::AcqRel);
+        Working(())
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        CALLS.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod linux {
     use std::ffi::{c_int, c_void};
     use std::ptr::null_mut;
+    use std::sync::atomic::Ordering;
     use std::sync::{Mutex, Once, PoisonError};
     use std::time::{Duration, Instant};
+
+    use super::CALLS;
 
     unsafe extern "C" {
         fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
@@ -121,7 +146,10 @@ mod linux {
         let start = Instant::now();
         let mut idle = None;
         while start.elapsed() < PATIENCE {
-            let now: Option<Vec<String>> = workers.iter().map(|&worker| idleness(worker)).collect();
+            let now: Option<Vec<String>> = match CALLS.load(Ordering::Acquire) {
+                0 => workers.iter().map(|&worker| idleness(worker)).collect(),
+                _ => None,
+            };
             // Work may go from one to another between two looks, so nobody may have run since the last time.
             if now.is_some() && now == idle {
                 return;
