@@ -24,30 +24,41 @@ NULL
 #' @export
 print.AnvlArray <- function(x, ...) {
   cat(format(x), "\n", sep = "")
-  data <- .subset2(x, "data")
-  if (inherits(data, "PJRTBuffer")) {
+  data <- data_of(x)
+  if (!inherits(data, "PJRTBuffer")) {
+    if (!is.null(data)) print(data, ...)
+  } else if (has_content(data)) {
     print(data, ..., header = FALSE)
-  } else {
-    print(data, ...)
   }
   invisible(x)
 }
 
 #' @export
 format.AnvlArray <- function(x, ...) {
-  data <- .subset2(x, "data")
+  data <- data_of(x)
   if (inherits(data, "PJRTBuffer")) {
     return(sub("^<PJRTBuffer", "<AnvlArray", format(data)))
   }
-  dtype <- .subset2(x, "dtype")
+  if (is.null(data)) {
+    return("<AnvlArray without data>")
+  }
+  text <- function(field) if (length(field) == 1L) tryCatch(as.character(field), error = function(e) NULL)
+  dtype <- text(.subset2(x, "dtype"))
   about <- if (is.null(dtype)) "" else sprintf(" %s[%s]", dtype, paste(.subset2(x, "shape"), collapse = ","))
-  sprintf("<AnvlArray%s of backend %s>", about, .subset2(x, "backend"))
+  backend <- text(.subset2(x, "backend"))
+  sprintf("<AnvlArray%s%s>", about, if (is.null(backend)) "" else paste(" of backend", backend))
 }
+
+# The field `$data`, `NULL` if there is none.
+data_of <- function(x) if (is.list(x)) .subset2(x, "data")
 
 #' @rdname AnvlArray
 #' @export
 as_array.AnvlArray <- function(x, check = FALSE, ...) {
-  data <- .subset2(x, "data")
+  data <- data_of(x)
+  if (is.null(data)) {
+    raise_("type", "argument `x`: expected an AnvlArray with data, got one without", "x")
+  }
   # What a backend without buffers keeps is an R array already.
   if (inherits(data, "PJRTBuffer")) as_array(data, check = check) else data
 }
@@ -55,11 +66,11 @@ as_array.AnvlArray <- function(x, check = FALSE, ...) {
 #' @rdname AnvlArray
 #' @export
 dim.AnvlArray <- function(x) {
-  data <- .subset2(x, "data")
+  data <- data_of(x)
   if (inherits(data, "PJRTBuffer")) {
     return(dim(data))
   }
-  shape <- .subset2(x, "shape")
+  shape <- if (is.list(x)) .subset2(x, "shape")
   if (is.null(shape)) dim(data) else if (length(shape)) as.integer(shape)
 }
 

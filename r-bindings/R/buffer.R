@@ -37,12 +37,14 @@ pjrt_buffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check =
   if (is.object(data) || is.raw(data)) {
     UseMethod("pjrt_buffer")
   } else {
+    if (...length()) expect_no_more(...)
     .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
   }
 }
 
 #' @export
 pjrt_buffer.default <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
+  expect_no_more(...)
   .Call(savvy_rs_buffer__impl, data, dtype, device, shape, check)
 }
 
@@ -52,10 +54,22 @@ pjrt_buffer.integer64 <- pjrt_buffer.default
 #' @rdname pjrt_buffer
 #' @export
 pjrt_buffer.raw <- function(data, ..., dtype, device = NULL, shape, row_major) {
+  expect_no_more(..., but = "check")
   expect_given("dtype", missing(dtype))
   expect_given("shape", missing(shape))
   expect_given("row_major", missing(row_major))
-  rs_buffer_of_bytes(data, dtype, device, shape, row_major)
+  .Call(savvy_rs_buffer_of_bytes__impl, data, dtype, device, shape, row_major)
+}
+
+# An argument that nothing has, a misspelled one for instance, is not passed over; `but` names those that may be there.
+expect_no_more <- function(..., but = NULL) {
+  names <- ...names() %||% rep("", ...length())
+  for (i in which(!names %in% but)) {
+    if (nzchar(names[[i]])) {
+      raise_("argument", sprintf("argument `%s`: there is no argument of this name", names[[i]]), names[[i]])
+    }
+    raise_("argument", sprintf("argument `...`: expected nothing more, got %s", rs_describe(...elt(i))), "...")
+  }
 }
 
 # Bytes do not say what they are.
@@ -67,7 +81,7 @@ expect_given <- function(argument, is_missing) {
 
 #' @export
 pjrt_buffer.PJRTBuffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
-  rs_buffer_same(data, dtype, device, shape)
+  .Call(savvy_rs_buffer_same__impl, data, dtype, device, shape)
 }
 
 #' @rdname pjrt_buffer
@@ -76,12 +90,14 @@ pjrt_scalar <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
   if (is.object(data) || is.raw(data) || length(data) != 1L) {
     UseMethod("pjrt_scalar")
   } else {
+    if (...length()) expect_no_more(...)
     .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
   }
 }
 
 #' @export
 pjrt_scalar.default <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
+  expect_no_more(...)
   if (length(data) != 1L) {
     raise_("type", sprintf("argument `data`: expected one value, got %d", length(data)), "data")
   }
@@ -94,19 +110,20 @@ pjrt_scalar.integer64 <- pjrt_scalar.default
 #' @rdname pjrt_buffer
 #' @export
 pjrt_scalar.raw <- function(data, ..., dtype, device = NULL) {
+  expect_no_more(..., but = c("check", "shape", "row_major"))
   expect_given("dtype", missing(dtype))
-  rs_buffer_of_bytes(data, dtype, device, integer(), TRUE)
+  .Call(savvy_rs_buffer_of_bytes__impl, data, dtype, device, integer(), TRUE)
 }
 
 #' @export
 pjrt_scalar.PJRTBuffer <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
-  rs_buffer_same(data, dtype, device, integer())
+  .Call(savvy_rs_buffer_same__impl, data, dtype, device, integer())
 }
 
 #' @rdname pjrt_buffer
 #' @export
 pjrt_empty <- function(dtype, shape, device = NULL) {
-  rs_buffer_empty(dtype, shape, device)
+  .Call(savvy_rs_buffer_empty__impl, dtype, shape, device)
 }
 
 #' Copies a buffer to R
@@ -134,6 +151,7 @@ as_array.default <- function(x, check = FALSE, ...) ask_tengen("as_array", x, ..
 
 #' @export
 as_array.PJRTBuffer <- function(x, check = FALSE, ...) {
+  if (...length()) expect_no_more(...)
   .Call(savvy_rs_buffer_as_array__impl, x, check)
 }
 
@@ -146,7 +164,7 @@ as_raw.default <- function(x, row_major, ...) ask_tengen("as_raw", x, row_major,
 
 #' @export
 as_raw.PJRTBuffer <- function(x, row_major, ...) {
-  rs_buffer_as_raw(x, row_major)
+  .Call(savvy_rs_buffer_as_raw__impl, x, row_major)
 }
 
 #' @export
@@ -174,7 +192,7 @@ dim.PJRTBuffer <- function(x) {
 #' @return A buffer on the device: the same one if it is there already.
 #' @export
 copy_buffer <- function(buffer, device) {
-  rs_buffer_copy(buffer, device)
+  .Call(savvy_rs_buffer_copy__impl, buffer, device)
 }
 
 #' Frees a buffer

@@ -11,13 +11,13 @@
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' pjrt_device("cpu") == pjrt_device("cpu:0")
 pjrt_device <- function(device) {
-  rs_device(device, "device")
+  .Call(savvy_rs_device__impl, device, "device")
 }
 
 #' @rdname pjrt_device
 #' @export
 as_pjrt_device <- function(x) {
-  rs_device(x, "x")
+  .Call(savvy_rs_device__impl, x, "x")
 }
 
 #' @export

@@ -92,7 +92,7 @@
 #' dispatcher_size(d)
 dispatcher <- function(capacity, compile, static = character(), backend = "pjrt", move_inputs = FALSE,
                        default_device = NULL, extractor = NULL, context = NULL) {
-  rs_dispatcher(capacity, compile, static, backend, move_inputs, default_device, extractor, context)
+  .Call(savvy_rs_dispatcher__impl, capacity, compile, static, backend, move_inputs, default_device, extractor, context)
 }
 
 # The native function behind `dispatch()`, set when the package is loaded: `.Call()` takes it without a search.

@@ -21,7 +21,7 @@
 #' plugin
 #' names(plugin_attributes(plugin))
 pjrt_plugin <- function(platform) {
-  rs_plugin(platform)
+  .Call(savvy_rs_plugin__impl, platform)
 }
 
 #' @rdname pjrt_plugin
@@ -43,7 +43,7 @@ plugin_attributes <- function(plugin) {
 #' @rdname pjrt_plugin
 #' @export
 plugin_client_create <- function(plugin, platform, options = list()) {
-  rs_plugin_client_create(plugin, platform, options)
+  .Call(savvy_rs_plugin_client_create__impl, plugin, platform, options)
 }
 
 #' @rdname pjrt_plugin

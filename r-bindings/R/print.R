@@ -23,17 +23,24 @@ print.PJRTBuffer <- function(x,
     cat(format(x), "\n", sep = "")
   }
   # A buffer without content is told of above; there is nothing to show.
-  readable <- !header || tryCatch({
-    await(x)
-    TRUE
-  }, pjrtdispatch_error = function(e) !e$code %in% c("dead", "donated"))
-  if (readable) {
+  if (!header || has_content(x)) {
     print_array(as_array(x), max_rows, max_width, max_rows_slice)
   }
   if (!is.null(footer)) {
     cat(footer, "\n", sep = "")
   }
   invisible(x)
+}
+
+# Whether a buffer was neither released nor donated.
+has_content <- function(x) {
+  tryCatch(
+    {
+      rs_buffer_await(x)
+      TRUE
+    },
+    pjrtdispatch_error = function(e) !e$code %in% c("dead", "donated")
+  )
 }
 
 #' @export

@@ -46,7 +46,7 @@ pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
     got <- if (is.character(format) && length(format) == 1L) deparse(format) else rs_describe(format)
     raise_("value", sprintf("argument `format`: expected \"mlir\" or \"hlo\", got %s", got), "format")
   }
-  rs_program(src, path, format)
+  .Call(savvy_rs_program__impl, src, path, format)
 }
 
 #' @rdname pjrt_program
@@ -97,7 +97,7 @@ inspect_hlo <- function(program, device = NULL) {
   if (!inherits(program, "PJRTLoadedExecutable")) {
     program <- rs_compile(program, raw(), device)
   }
-  rs_executable_hlo(program)
+  .Call(savvy_rs_executable_hlo__impl, program)
 }
 
 #' @export

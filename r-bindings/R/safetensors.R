@@ -22,7 +22,7 @@ safetensors_dtype <- function(dtype) {
 
 # The buffer of an AnvlArray.
 buffer_of <- function(x) {
-  data <- .subset2(x, "data")
+  data <- data_of(x)
   if (!inherits(data, "PJRTBuffer")) {
     raise_("type", sprintf("argument `x$data`: expected a PJRTBuffer, got %s", rs_describe(data)), "x$data")
   }

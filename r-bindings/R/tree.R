@@ -33,13 +33,13 @@
 #' identical(unflatten(tree, leaves), x)
 #' unflatten(tree, c(10, 20))
 build_tree <- function(x) {
-  rs_tree_build(x)
+  .Call(savvy_rs_tree_build__impl, x)
 }
 
 #' @rdname build_tree
 #' @export
 flatten <- function(x) {
-  rs_tree_flatten(x)
+  .Call(savvy_rs_tree_flatten__impl, x)
 }
 
 #' @rdname build_tree
@@ -163,43 +163,43 @@ as_function <- function(f, argument) {
 #' tree_child_sizes(tree)
 #' tree_repr(tree)
 tree_size <- function(tree) {
-  rs_tree_size(tree)
+  .Call(savvy_rs_tree_size__impl, tree)
 }
 
 #' @rdname tree_size
 #' @export
 tree_path <- function(tree, i) {
-  rs_tree_path(tree, i)
+  .Call(savvy_rs_tree_path__impl, tree, i)
 }
 
 #' @rdname tree_size
 #' @export
 tree_root_kind <- function(tree) {
-  rs_tree_root_kind(tree)
+  .Call(savvy_rs_tree_root_kind__impl, tree)
 }
 
 #' @rdname tree_size
 #' @export
 tree_child_names <- function(tree) {
-  rs_tree_child_names(tree)
+  .Call(savvy_rs_tree_child_names__impl, tree)
 }
 
 #' @rdname tree_size
 #' @export
 tree_child_kinds <- function(tree) {
-  rs_tree_child_kinds(tree)
+  .Call(savvy_rs_tree_child_kinds__impl, tree)
 }
 
 #' @rdname tree_size
 #' @export
 tree_child_sizes <- function(tree) {
-  rs_tree_child_sizes(tree)
+  .Call(savvy_rs_tree_child_sizes__impl, tree)
 }
 
 #' @rdname tree_size
 #' @export
 tree_repr <- function(tree) {
-  rs_tree_repr(tree)
+  .Call(savvy_rs_tree_repr__impl, tree)
 }
 
 #' Compare trees
@@ -219,19 +219,19 @@ tree_repr <- function(tree) {
 #' tree_hash(a)
 #' tree_diff(a, b)
 tree_equal <- function(a, b) {
-  rs_tree_equal(a, b)
+  .Call(savvy_rs_tree_equal__impl, a, b)
 }
 
 #' @rdname tree_equal
 #' @export
 tree_hash <- function(tree) {
-  rs_tree_hash(tree)
+  .Call(savvy_rs_tree_hash__impl, tree)
 }
 
 #' @rdname tree_equal
 #' @export
 tree_diff <- function(a, b) {
-  rs_tree_diff(a, b)
+  .Call(savvy_rs_tree_diff__impl, a, b)
 }
 
 #' Trees from trees, and parts of them
@@ -254,19 +254,19 @@ tree_diff <- function(a, b) {
 #' tree_filter_by_names(args, "model")
 #' tree_leaf_mask(args, "x")
 tree_concat <- function(children, names = NULL) {
-  rs_tree_concat(children, names)
+  .Call(savvy_rs_tree_concat__impl, children, names)
 }
 
 #' @rdname tree_concat
 #' @export
 tree_filter_by_names <- function(tree, names) {
-  rs_tree_filter_by_names(tree, names)
+  .Call(savvy_rs_tree_filter_by_names__impl, tree, names)
 }
 
 #' @rdname tree_concat
 #' @export
 tree_leaf_mask <- function(tree, groups) {
-  rs_tree_leaf_mask(tree, groups)
+  .Call(savvy_rs_tree_leaf_mask__impl, tree, groups)
 }
 
 #' @rdname build_tree

@@ -1,5 +1,6 @@
 //! "Why did this compile again?"
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::cache::Part;
@@ -38,10 +39,13 @@ impl fmt::Display for Explanation {
             Explanation::Empty => f.write_str("miss: nothing is compiled yet"),
             Explanation::Miss { differences } => {
                 f.write_str("miss: ")?;
-                for (i, difference) in differences.iter().enumerate() {
+                for (i, difference) in differences.iter().take(SHOWN).enumerate() {
                     write!(f, "{}{difference}", if i > 0 { "; " } else { "" })?;
                 }
-                Ok(())
+                match differences.len().saturating_sub(SHOWN) {
+                    0 => Ok(()),
+                    more => write!(f, "; and {more} more"),
+                }
             }
         }
     }
@@ -78,18 +82,24 @@ fn nearest(now: &[Part], entries: &[Vec<Part>]) -> Explanation {
     }
 }
 
+/// How many differences a message tells.
+const SHOWN: usize = 20;
+
 fn differences(now: &[Part], entry: &[Part]) -> Vec<Difference> {
-    let value = |parts: &[Part], name: &str| parts.iter().find(|p| p.name == name).map(|p| p.value.clone());
+    let by_name = |parts: &[Part]| -> HashMap<String, String> {
+        parts.iter().rev().map(|p| (p.name.clone(), p.value.clone())).collect()
+    };
+    let (entry_values, now_values) = (by_name(entry), by_name(now));
     let mut all: Vec<Difference> = now
         .iter()
         .map(|p| Difference {
             part: p.name.clone(),
             now: Some(p.value.clone()),
-            cached: value(entry, &p.name),
+            cached: entry_values.get(&p.name).cloned(),
         })
         .filter(|d| d.now != d.cached)
         .collect();
-    all.extend(entry.iter().filter(|p| value(now, &p.name).is_none()).map(|p| Difference {
+    all.extend(entry.iter().filter(|p| !now_values.contains_key(&p.name)).map(|p| Difference {
         part: p.name.clone(),
         now: None,
         cached: Some(p.value.clone()),

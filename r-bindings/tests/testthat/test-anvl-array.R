@@ -29,3 +29,18 @@ test_that("release() frees what an AnvlArray holds", {
   expect_identical(release(x), x)
   expect_error(as_array(x), class = "pjrtdispatch_error")
 })
+
+test_that("an AnvlArray without what it should have is told, not taken for something", {
+  released <- anvl(c(1, 2), 2L)
+  release(released)
+  expect_output(print(released), "^<AnvlArray without content>$")
+  empty <- structure(list(), class = "AnvlArray")
+  expect_output(print(empty), "^<AnvlArray without data>$")
+  expect_null(dim(empty))
+  expect_fault(as_array(empty), "type", "expected an AnvlArray with data, got one without", "x")
+  expect_fault(as.numeric(empty), "type", "expected an AnvlArray with data", "x")
+  expect_fault(release(empty), "type", "argument `x$data`: expected a PJRTBuffer, got NULL", "x$data")
+  number <- structure(1, class = "AnvlArray")
+  expect_output(print(number), "^<AnvlArray without data>$")
+  expect_null(dim(number))
+})

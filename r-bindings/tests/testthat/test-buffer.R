@@ -263,3 +263,31 @@ test_that("dropped buffers are collected without being asked to", {
   }
   expect_lt(most - before, 600e6)
 })
+
+test_that("an argument that there is not is not passed over", {
+  expect_fault(pjrt_buffer(1, dtpye = "f64"), "argument", "argument `dtpye`: there is no argument of this name", "dtpye")
+  expect_fault(pjrt_buffer(1, "f64", NULL, 1, FALSE, "more"), "argument", "expected nothing more, got a string", "...")
+  expect_fault(pjrt_buffer(bit64::as.integer64(1), shpae = 1), "argument", "no argument of this name", "shpae")
+  expect_fault(pjrt_scalar(1, shape = 2), "argument", "no argument of this name", "shape")
+  expect_fault(pjrt_buffer(as.raw(1), "ui8", shape = 1, row_major = TRUE), "argument", "nothing more", "...")
+  expect_fault(as_array(pjrt_buffer(1), chek = TRUE), "argument", "no argument of this name", "chek")
+  bytes <- pjrt_buffer(as.raw(1), dtype = "ui8", shape = 1, row_major = TRUE, check = TRUE)
+  expect_identical(c(as_array(bytes)), 1L)
+})
+
+test_that("raw data has to say what it is", {
+  condition <- expect_fault(pjrt_buffer(as.raw(1)), "type", "argument `dtype`: raw data needs it, by its name", "dtype")
+  expect_identical(condition$call, quote(pjrt_buffer(as.raw(1))))
+  expect_fault(pjrt_buffer(as.raw(1), dtype = "ui8"), "type", "raw data needs it", "shape")
+  expect_fault(pjrt_buffer(as.raw(1), dtype = "ui8", shape = 1), "type", "raw data needs it", "row_major")
+  expect_fault(pjrt_scalar(as.raw(1)), "type", "raw data needs it", "dtype")
+})
+
+test_that("an argument that is missing is told with the user's call", {
+  missing_in <- function(expr) as.character(conditionCall(condition_of(expr))[[1]])
+  expect_identical(missing_in(pjrt_empty("f32")), "pjrt_empty")
+  expect_identical(missing_in(copy_buffer(pjrt_buffer(1))), "copy_buffer")
+  expect_identical(missing_in(dispatcher(3)), "dispatcher")
+  expect_identical(missing_in(dispatch(3)), "dispatch")
+  expect_identical(missing_in(tree_path(build_tree(1))), "tree_path")
+})

@@ -449,3 +449,18 @@ test_that("nothing breaks where R collects at every allocation", {
   expect_identical(got, list(matrix(1, 2, 3), 2, TRUE))
   expect_false(told$hit)
 })
+
+test_that("many leaves are explained in short, and at once", {
+  p <- plain()
+  wide <- setNames(as.list(1:20000 + 0.5), paste0("v", 1:20000))
+  dispatch(p$d, wide)
+  took <- system.time({
+    longer <- dispatch_explain(p$d, c(wide, list(1)))
+    other <- dispatch_explain(p$d, lapply(wide, as.integer))
+  })[["elapsed"]]
+  expect_lt(took, 2)
+  expect_match(format(longer), "the structure is list\\(v1 = \\*, .*\u2026 of 20001 leaves \\([0-9a-f]{6}\\), the nearest entry has list")
+  expect_lt(nchar(format(longer)), 700)
+  expect_match(format(other), "; and 19980 more$")
+  expect_identical(nrow(other$differences), 20000L)
+})

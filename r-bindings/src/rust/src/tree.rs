@@ -199,8 +199,12 @@ fn rs_tree_child_sizes(tree: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
 fn rs_tree_path(tree: savvy::Sexp, i: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let tree: &Tree = arg(&tree, "tree").handle()?;
-        let paths = arg(&i, "i").integers()?.into_iter().map(|i| match usize::try_from(i) {
-            Ok(leaf) if (1..=tree.size()).contains(&leaf) => Ok(tree.path(leaf - 1).into_string()),
+        let numbers = arg(&i, "i").integers()?;
+        // One is looked for, many are found in one walk.
+        let all = if numbers.len() > 8 { tree.paths() } else { Vec::new() };
+        let path = |leaf: usize| all.get(leaf).cloned().unwrap_or_else(|| tree.path(leaf));
+        let paths = numbers.into_iter().map(|i| match usize::try_from(i) {
+            Ok(leaf) if (1..=tree.size()).contains(&leaf) => Ok(path(leaf - 1).into_string()),
             _ => {
                 let expected = format!("the number of one of {}", leaves_of(tree.size()));
                 Err(Fault::argument("value", "i", expected, i))

@@ -448,7 +448,8 @@ impl<'a> Call<'a> {
     pub fn paths(&self) -> Result<Vec<String>> {
         let tree = crate::tree::Tree::of(self.args, "args")?;
         let mask = self.static_mask(&tree);
-        Ok((0..tree.size()).filter(|&i| !mask[i]).map(|i| tree.path(i).into_string()).collect())
+        let all = tree.paths().into_iter().zip(mask);
+        Ok(all.filter(|&(_, is_static)| !is_static).map(|(path, _)| path.into_string()).collect())
     }
 
     /// For each leaf of the arguments whether it is static.

@@ -179,8 +179,8 @@ pub(super) fn read_dtype(x: SEXP) -> Result<Option<DType>> {
 
 pub(super) fn describe_dtype(x: SEXP) -> String {
     match describe::text(x, 0) {
-        Some(name) => format!("\"{name}\""),
-        None => describe::value(x),
+        Some(name) if Rf_xlength(x) == 1 => format!("\"{name}\""),
+        _ => describe::value(x),
     }
 }
 

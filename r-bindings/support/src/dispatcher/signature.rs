@@ -79,9 +79,9 @@ impl Signature {
         let mut leaves = self.leaves.iter();
         let mut parts = Vec::with_capacity(self.is_static.len() + 3);
         let mut part = |name: String, value: String| parts.push(Part { name, value });
-        part("the structure".into(), self.tree.repr());
-        for (i, &is_static) in self.is_static.iter().enumerate() {
-            let name = format!("`{}`", self.tree.path(i));
+        part("the structure".into(), structure_text(&self.tree));
+        for (path, &is_static) in self.tree.paths().iter().zip(&self.is_static) {
+            let name = format!("`{path}`");
             match is_static {
                 true => part(name, static_text(*statics.next().unwrap_or(&nil()))?),
                 false => {
@@ -103,6 +103,17 @@ impl Signature {
             part("the context".into(), static_text(context)?);
         }
         Ok(parts)
+    }
+}
+
+/// A structure: as R writes it if that is short, else how it begins, with a number that tells two of them apart.
+fn structure_text(tree: &Tree) -> String {
+    let text = tree.repr();
+    match text.char_indices().nth(200) {
+        None => text,
+        Some((end, _)) => {
+            format!("{}… of {} leaves ({:06x})", &text[..end], tree.size(), tree.hash() & 0xff_ffff)
+        }
     }
 }
 

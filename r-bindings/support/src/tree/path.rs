@@ -1,5 +1,6 @@
 //! Where in a nested list something is, as R code: `b$w[[2]]`.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::{NodeKind, Tree};
@@ -23,12 +24,17 @@ impl Path {
             !text.as_ref().is_empty()
                 && (0..child).all(|i| name(i).is_none_or(|other| other.as_ref() != text.as_ref()))
         });
-        match text {
-            Some(text) => {
+        self.append(child, text.as_ref().map(AsRef::as_ref));
+    }
+
+    /// [`Path::step`] to a child whose name is given if `$` finds it by that.
+    fn append(&mut self, child: usize, name: Option<&[u8]>) {
+        match name {
+            Some(name) => {
                 if !self.0.is_empty() {
                     self.0.push('$');
                 }
-                symbol(&mut self.0, text.as_ref());
+                symbol(&mut self.0, name);
             }
             None => self.0.push_str(&format!("[[{}]]", child + 1)),
         }
@@ -63,6 +69,40 @@ impl Tree {
         let after = self.nodes.partition_point(|node| node.leaf as usize <= leaf);
         let node = (0..after).rev().find(|&i| self.nodes[i].kind == NodeKind::Leaf).expect("a leaf");
         self.path_of(node)
+    }
+
+    /// The paths of all leaves, in order: a walk through the tree, where [`Tree::path`] looks for one of them.
+    pub fn paths(&self) -> Vec<Path> {
+        /// A list that the walk is in.
+        struct Open<'a> {
+            node: usize,
+            next_child: usize,
+            /// How long its own path is.
+            path: usize,
+            names: HashSet<&'a [u8]>,
+        }
+        let mut paths = Vec::with_capacity(self.size());
+        let (mut open, mut path) = (Vec::<Open<'_>>::new(), Path::default());
+        for (i, node) in self.nodes.iter().enumerate() {
+            while open.last().is_some_and(|list| self.nodes[list.node].end as usize <= i) {
+                open.pop();
+            }
+            if let Some(list) = open.last_mut() {
+                let child = list.next_child;
+                list.next_child += 1;
+                path.0.truncate(list.path);
+                let name = self.name_of(list.node, child).filter(|name| !name.is_empty());
+                path.append(child, name.filter(|&name| list.names.insert(name)));
+            }
+            match node.kind {
+                NodeKind::Leaf => paths.push(path.clone()),
+                NodeKind::Null => {}
+                NodeKind::List => {
+                    open.push(Open { node: i, next_child: 0, path: path.0.len(), names: HashSet::new() });
+                }
+            }
+        }
+        paths
     }
 
     /// The path of a node.
