@@ -423,3 +423,87 @@ test_that("a phantom is memory of its own in every call", {
   outs <- lapply(1:20, function(i) dispatch(d, list(x)))
   for (out in outs) expect_identical(as_array(out$data), 2 * as_array(x$data))
 })
+
+test_that("static arguments take no place among the inputs, whatever stands around them", {
+  e <- echo(static = c("s", "t"))
+  x <- anvl(array(1:3))
+  for (i in 1:2) {
+    expect_identical(values(dispatch(e$d, list(s = list(1, "x"), x = x, t = NULL, y = 2.5))), list(array(1:3), 2.5))
+    expect_identical(values(dispatch(e$d, list(y = 2.5, s = list(1, "x"), x = x, t = NULL))), list(2.5, array(1:3)))
+  }
+  expect_identical(compiles(e$d), 2L)
+  info <- e$infos()[[1]]
+  expect_identical(info$is_static, c(TRUE, TRUE, FALSE, FALSE))
+  expect_identical(info$avals[1:2], list(NULL, NULL))
+})
+
+test_that("a call without arguments, and one of three results, run", {
+  e <- echo(compile = function(info) {
+    src <- "func.func @main() -> (tensor<i32>, tensor<0x3xf32>, tensor<2xi1>) {
+      %a = stablehlo.constant dense<7> : tensor<i32>
+      %b = stablehlo.constant dense<> : tensor<0x3xf32>
+      %c = stablehlo.constant dense<[true, false]> : tensor<2xi1>
+      return %a, %b, %c : tensor<i32>, tensor<0x3xf32>, tensor<2xi1>
+    }"
+    list(
+      exec = pjrt_compile(pjrt_program(src), device = info$default_device), client = pjrt_client(),
+      device = info$default_device, out_tree = build_tree(list(a = 1, b = list(2, 3))),
+      out_avals = list(
+        list(dtype = "i32", shape = integer()), list(dtype = "f32", shape = c(0L, 3L)), list(dtype = "bool", shape = 2L)
+      )
+    )
+  })
+  for (i in 1:2) {
+    out <- dispatch(e$d, list())
+    expect_identical(as_array(out$a$data), 7L)
+    expect_identical(values(out$b), list(array(numeric(), c(0, 3)), array(c(TRUE, FALSE), 2)))
+  }
+  expect_identical(compiles(e$d), 1L)
+})
+
+test_that("with move_inputs each entry has a device of its own, such as one for each static value", {
+  e <- echo(
+    compile = function(info) echo_result(info, info$args$where), static = "where", move_inputs = TRUE, default_device = NULL
+  )
+  x <- anvl(array(1:3))
+  for (device in c("cpu:0", "cpu:1", "cpu:0", "cpu:1")) {
+    out <- dispatch(e$d, list(x, 2, where = device))
+    expect_identical(lapply(out, function(y) device(y$data)), rep(list(pjrt_device(device)), 2))
+    expect_identical(values(out), list(array(1:3), 2))
+  }
+  expect_identical(compiles(e$d), 2L)
+  expect_identical(device(x$data), pjrt_device("cpu:0"))
+})
+
+test_that("an extractor is no part of the backend pjrt", {
+  e <- echo(extractor = function(leaf) stop("asked"))
+  expect_identical(values(dispatch(e$d, list(anvl(array(1:3))))), list(array(1:3)))
+})
+
+test_that("an input that moves is only copied: the program donates the copy", {
+  compile <- function(info) {
+    list(
+      exec = echo_program("f32", list(4L), pjrt_device("cpu:1"), attributes = " {tf.aliasing_output = 0 : i32}"),
+      client = pjrt_client(), device = pjrt_device("cpu:1"), out_tree = build_tree(1),
+      out_avals = list(list(dtype = "f32", shape = 4L))
+    )
+  }
+  d <- echo(compile = compile, move_inputs = TRUE, default_device = NULL)$d
+  x <- anvl(array(1:4 + 0), "f32")
+  for (i in 1:3) expect_identical(as_array(dispatch(d, list(x))$data), array(1:4 + 0))
+  expect_identical(as_array(x$data), array(1:4 + 0))
+  there <- anvl(array(1:4 + 0), "f32", device = "cpu:1")
+  dispatch(d, list(there))
+  expect_fault(as_array(there$data), "donated", "the array was donated", "x")
+})
+
+test_that("list(list(a), b) and list(list(a, b)) are two programs, each with the right elements", {
+  e <- echo()
+  a <- anvl(array(1:3))
+  b <- anvl(array(4:6))
+  for (i in 1:2) {
+    expect_identical(values(dispatch(e$d, list(list(a), b))), list(array(1:3), array(4:6)))
+    expect_identical(values(dispatch(e$d, list(list(b, a)))), list(array(4:6), array(1:3)))
+  }
+  expect_identical(compiles(e$d), 2L)
+})

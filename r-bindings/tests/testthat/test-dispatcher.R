@@ -464,3 +464,110 @@ test_that("many leaves are explained in short, and at once", {
   expect_match(format(other), "; and 19980 more$")
   expect_identical(nrow(other$differences), 20000L)
 })
+
+test_that("what an extractor says of an array is an array's, whatever else it says", {
+  answer <- function(leaf) {
+    list(backend = "plain", more = 1, device = "here", aval = list(kind = "rdata", shape = c(2, 3), dtype = type))
+  }
+  type <- "f64"
+  p <- plain(extractor = answer)
+  x <- plain_array(1)
+  dispatch(p$d, list(x))
+  expect_identical(p$infos()[[1]]$avals[[1]], list(kind = "array", dtype = "f64", shape = 2:3))
+  # A dtype may be an object that turns into its name.
+  registerS3method("as.character", "TypeOfTest", function(x, ...) x$name, envir = baseenv())
+  type <- structure(list(name = "f64"), class = c("TypeOfTest", "DataType"))
+  dispatch(p$d, list(x))
+  expect_identical(compiles(p$d), 1L)
+  type$name <- "i8"
+  dispatch(p$d, list(x))
+  expect_identical(p$infos()[[2]]$avals[[1]]$dtype, "i8")
+  type$name <- c("i8", "i8")
+  expect_fault(dispatch(p$d, list(x)), "extractor", "expected the extractor to give a DataType as `aval$dtype`", "[[1]]")
+})
+
+test_that("devices that are made anew are other ones, and stay alive with their entries", {
+  p <- plain(default_device = function() new.env())
+  for (i in 1:50) {
+    dispatch(p$d, list(1))
+    gc(FALSE)
+  }
+  expect_identical(compiles(p$d), 50L)
+})
+
+test_that("inputs are refused before the cache is looked at, also where their program is there", {
+  p <- plain(function(leaves) leaves[[1]], context = function() "c")
+  dispatch(p$d, list(a = plain_array(1), b = 2))
+  before <- dispatcher_stats(p$d)
+  expect_fault(dispatch(p$d, list(a = plain_array(1), b = "x")), "type", "argument `b`", "b")
+  expect_fault(dispatch(p$d, list(a = plain_array(1, backend = "other"), b = 2)), "type", "argument `a`", "a")
+  expect_identical(dispatcher_stats(p$d), before)
+})
+
+test_that("what a callback does to its info, or to the caller's list, changes nothing of the call", {
+  args <- list(plain_array(1), k = 2)
+  kept <- NULL
+  d <- dispatcher(8L, function(info) {
+    kept <<- info
+    info$args[[2]] <- "changed"
+    info$leaves[[1]] <- "changed"
+    info$avals[[1]]$shape <- 99L
+    info$is_static[] <- TRUE
+    args <<- NULL
+    gc()
+    list(r_fun = function(leaves) leaves)
+  }, backend = "plain", move_inputs = TRUE, extractor = function(leaf) {
+    args <<- NULL
+    gc()
+    plain_extractor(leaf)
+  })
+  expect_identical(dispatch(d, args), list(1, 2))
+  expect_identical(dispatch(d, list(plain_array(3), k = 4)), list(3, 4))
+  expect_identical(kept$args$k, 2)
+  expect_identical(dispatcher_stats(d)$compiles, 1L)
+})
+
+test_that("callbacks may clear the dispatcher, drop it, or dispatch from finalizers", {
+  d <- NULL
+  make <- function(fun) dispatcher(8L, function(info) list(r_fun = fun), backend = "plain", move_inputs = TRUE, extractor = identity)
+  d <- make(function(leaves) {
+    dispatcher_clear(d)
+    gc()
+    leaves
+  })
+  expect_identical(dispatch(d, list(1)), list(1))
+  expect_identical(dispatch(d, list(2)), list(2))
+  expect_identical(dispatcher_size(d), 0L)
+  holder <- new.env()
+  holder$d <- make(function(leaves) {
+    rm("d", envir = holder)
+    gc()
+    gc()
+    leaves
+  })
+  expect_identical(dispatch(holder$d, list(3)), list(3))
+  d <- make(identity)
+  ran <- 0
+  for (i in 1:50) {
+    local(reg.finalizer(new.env(), function(x) {
+      dispatch(d, list(1, TRUE))
+      ran <<- ran + 1
+    }))
+    expect_identical(dispatch(d, as.list(seq_len(i))), as.list(seq_len(i)))
+  }
+  gc()
+  expect_gte(ran, 40)
+  # Two that call each other for one key end with an error, and both go on.
+  one <- two <- NULL
+  pair <- function(other) {
+    dispatcher(8L, function(info) {
+      if (is.double(info$args[[1]])) dispatch(other(), list(1))
+      list(r_fun = identity)
+    }, backend = "plain", move_inputs = TRUE, extractor = identity)
+  }
+  one <- pair(function() two)
+  two <- pair(function() one)
+  expect_fault(dispatch(one, list(1)), "recursive", "`compile` dispatches the very call")
+  expect_identical(dispatch(one, list(1L)), list(1L))
+  expect_identical(c(dispatcher_size(one), dispatcher_size(two)), c(1L, 0L))
+})

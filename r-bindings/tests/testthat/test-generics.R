@@ -131,3 +131,43 @@ test_that("anvl's own methods for its arrays win, whichever package is loaded fi
     expect_identical(last(run_with(libs[2], sub("as.numeric.*", "NA)", used), load)), won)
   }
 })
+
+test_that("code written against pjrt and tengen runs, with arrays that carry fields, and with bare ones", {
+  skip_if(requireNamespace("tengen", quietly = TRUE))
+  skip_if_not_installed("pjrt")
+  lib <- install_stand_in("tengen", generics, c(
+    tengen_code, "shape.AnvlArray <- function(x, ...) x$shape %||% shape(x$data)", "`%||%` <- function(a, b) if (is.null(a)) b else a"
+  ), "S3method(shape, AnvlArray)")
+  code <- '
+    stopifnot(utils::packageVersion("pjrt") >= "0.4.0")
+    wrap <- function(x) structure(list(
+      data = x, dtype = tengen::dtype(x), shape = tengen::shape(x), device = tengen::device(x), backend = "pjrt"
+    ), class = "AnvlArray")
+    bare <- function(x) structure(list(data = x, backend = "pjrt"), class = "AnvlArray")
+    default <- c("f32", "i32")
+    d <- pjrt::dispatcher(10L, function(info) {
+      bare <- vapply(info$avals, function(aval) aval$kind == "rdata", NA)
+      types <- vapply(info$avals, function(aval) {
+        type <- if (aval$kind == "rdata") info$context[[1]] else aval$dtype
+        paste0("tensor<", paste0(aval$shape, "x", collapse = "")[length(aval$shape) > 0], type, ">")
+      }, "")
+      src <- sprintf("func.func @main(%%x: %s, %%y: %s) -> %s {
+        %%b = stablehlo.broadcast_in_dim %%y, dims = [] : (%s) -> %s
+        %%r = stablehlo.multiply %%x, %%b : %s
+        return %%r : %s }", types[1], types[2], types[1], types[2], types[1], types[1], types[1])
+      list(
+        exec = pjrt::pjrt_compile(pjrt::pjrt_program(src)), client = pjrt::pjrt_client(), device = pjrt::pjrt_device("cpu"),
+        out_tree = pjrt::build_tree(1), out_avals = list(list(dtype = info$avals[[1]]$dtype, shape = info$avals[[1]]$shape)),
+        input_dtypes = ifelse(bare, info$context[[1]], NA_character_)
+      )
+    }, backend = "pjrt", move_inputs = TRUE, context = function() default)
+    f <- function(...) pjrt::dispatch(d, list(...))
+    buffer <- pjrt::pjrt_buffer(matrix(1:6 + 0.5, 2))
+    y <- f(f(wrap(buffer), 2), 10)
+    z <- f(f(bare(buffer), 2), 10)
+    stopifnot(identical(tengen::as_array(y$data), tengen::as_array(z$data)), pjrt::dispatcher_size(d) == 1L)
+    stopifnot(identical(tengen::as_array(y), 20 * matrix(1:6 + 0.5, 2)), identical(tengen::shape(y), 2:3))
+    stopifnot(identical(pjrt::device(y$data), y$device), identical(unclass(y$dtype), "f32"), identical(y$backend, "pjrt"))
+    cat("fine")'
+  expect_identical(run_with(lib, code, load = ""), "fine")
+})
