@@ -46,6 +46,11 @@
   .Call(savvy_rs_buffer_empty__impl, `dtype`, `shape`, `device`)
 }
 
+# The elements of a buffer of integers as text, in R's order.
+`rs_buffer_integers` <- function(`x`) {
+  .Call(savvy_rs_buffer_integers__impl, `x`)
+}
+
 `rs_buffer_is_ready` <- function(`x`) {
   .Call(savvy_rs_buffer_is_ready__impl, `x`)
 }

@@ -19,17 +19,35 @@ print.PJRTBuffer <- function(x,
                              header = TRUE,
                              footer = NULL,
                              ...) {
+  max_rows <- expect_count(max_rows, "max_rows")
+  max_width <- expect_count(max_width, "max_width")
+  max_rows_slice <- expect_count(max_rows_slice, "max_rows_slice")
+  if (!isTRUE(header) && !isFALSE(header)) {
+    refuse(header, "TRUE or FALSE")
+  }
+  if (!is.null(footer) && !is.character(footer)) {
+    refuse(footer, "lines of text, or NULL")
+  }
   if (header) {
     cat(format(x), "\n", sep = "")
   }
   # A buffer without content is told of above; there is nothing to show.
   if (!header || has_content(x)) {
-    print_array(as_array(x), max_rows, max_width, max_rows_slice)
+    print_array(shown_array(x), max_rows, max_width, max_rows_slice)
   }
   if (!is.null(footer)) {
-    cat(footer, "\n", sep = "")
+    cat(footer, sep = "\n")
   }
   invisible(x)
+}
+
+# A number of lines or characters; `Inf` is no limit.
+expect_count <- function(x, argument) {
+  if (!is.numeric(x) || is.object(x) || length(x) != 1L || is.na(x) || x < 1) {
+    got <- if (is.numeric(x) && length(x) == 1L) format(x) else rs_describe(x)
+    raise_("value", sprintf("argument `%s`: expected a number from 1 on, got %s", argument, got), argument)
+  }
+  min(floor(x), .Machine$integer.max)
 }
 
 # Whether a buffer was neither released nor donated.
@@ -50,69 +68,99 @@ format.PJRTBuffer <- function(x, ...) sprintf("<PJRTBuffer %s>", rs_buffer_about
 #' @export
 format_buffer <- function(buffer) {
   data <- as_array(buffer)
+  # What a double needs to be read back.
+  exact <- function(x) trimws(ifelse(is.na(x) & !is.nan(x), "NA", formatC(x, digits = 17L, format = "g")))
   text <- if (is.logical(data)) {
     ifelse(data, "true", "false")
-  } else if (inherits(data, "integer64")) {
-    # Also where bit64 is not installed.
-    rs_integer64_text(data)
-  } else if (is.double(data)) {
-    formatC(as.vector(data), digits = 17L, format = "g", width = 1L)
+  } else if (is.complex(data)) {
+    imaginary <- exact(Im(c(data)))
+    paste0(exact(Re(c(data))), ifelse(startsWith(imaginary, "-"), "", "+"), imaginary, "i")
+  } else if (is.double(data) && !inherits(data, "integer64")) {
+    exact(c(data))
   } else {
-    as.character(data)
+    # Also those that R has no number for.
+    rs_buffer_integers(buffer)
   }
   array(text, if (length(dim(data))) dim(data) else length(data))
 }
 
-# Prints an array, but not more of it than asked for.
+# A buffer as R prints it. Of 64 bits as text, also where bit64 is not installed.
+shown_array <- function(x) {
+  data <- as_array(x)
+  if (!inherits(data, "integer64")) {
+    return(data)
+  }
+  text <- rs_integer64_text(data)
+  if (rs_buffer_dtype(x, NULL) == "ui64") {
+    text <- rs_buffer_integers(x)
+  }
+  array(text, dim(data) %||% length(data))
+}
+
+# Prints an array as R does, but not more of it than asked for. Text is numbers.
 print_array <- function(data, max_rows, max_width, max_rows_slice) {
   sizes <- dim(data)
-  if (inherits(data, "integer64")) {
-    data <- array(rs_integer64_text(data), if (is.null(sizes)) 1L else sizes)
-    data <- noquote(data, right = TRUE)
-  }
   if (length(data) == 0L) {
     cat("(no elements)\n")
-    return()
+  } else if (length(sizes) <= 1L) {
+    print_vector(as.vector(data), max_rows, max_width)
+  } else if (length(sizes) == 2L) {
+    print_matrix(data, max_rows, max_rows, max_width)
+  } else {
+    print_slices(data, max_rows, max_width, max_rows_slice)
   }
-  if (length(sizes) <= 1L) {
-    # No line has more elements than characters.
-    shown <- head_of(as.vector(unclass(data)), max_rows * max_width)
-    lines <- capture(if (is.character(shown)) noquote(shown) else shown, max_width)
-    cut_lines(lines, max_rows, length(shown) < length(data))
-    return()
+}
+
+print_vector <- function(data, max_rows, max_width) {
+  # No line has more elements than characters.
+  shown <- head_of(data, max_rows * max_width)
+  lines <- capture(if (is.character(shown)) noquote(right_aligned(shown)) else shown, max_width)
+  cat(head_of(lines, max_rows), sep = "\n")
+  if (length(shown) < length(data) || length(lines) > max_rows) {
+    cat("... and more\n")
   }
-  rows <- min(sizes[[1L]], if (length(sizes) == 2L) max_rows else max_rows_slice)
+}
+
+# The first rows and columns of a matrix, in as few lines as `max_lines`, but in one block of columns at least.
+print_matrix <- function(data, max_rows, max_lines, max_width) {
+  rows <- min(nrow(data), max_rows)
+  blocks <- max(1, max_lines %/% rows)
+  # A column is two characters wide at least.
+  columns <- min(ncol(data), ceiling(max(max_width, 10) / 2) * blocks)
+  part <- data[seq_len(rows), seq_len(columns), drop = FALSE]
+  lines <- head_of(capture(if (is.character(part)) noquote(part, right = TRUE) else part, max_width), blocks * (rows + 1))
+  cat(lines, sep = "\n")
+  titles <- lines[seq(1, length(lines), by = rows + 1)]
+  shown <- sum(lengths(regmatches(titles, gregexpr("[,", titles, fixed = TRUE))))
+  more <- c(rows = nrow(data) - rows, columns = ncol(data) - shown)
+  more <- more[more > 0]
+  if (length(more)) {
+    cat("... ", paste(sprintf("%.0f more %s", more, names(more)), collapse = " and "), "\n", sep = "")
+  }
+}
+
+print_slices <- function(data, max_rows, max_width, max_rows_slice) {
+  sizes <- dim(data)
   slices <- prod(sizes[-(1:2)])
+  rows <- min(sizes[[1L]], max_rows_slice)
   shown <- min(slices, max(1, max_rows %/% (rows + 1)))
-  flat <- array(unclass(data), c(sizes[1:2], slices))
+  flat <- array(data, c(sizes[1:2], slices))
   for (slice in seq_len(shown)) {
-    if (length(sizes) > 2L) {
-      index <- arrayInd(slice, sizes[-(1:2)])
-      cat(", , ", paste(index, collapse = ", "), "\n", sep = "")
-    }
-    part <- matrix(flat[seq_len(rows), , slice], rows, sizes[[2L]])
-    lines <- capture(if (is.character(part)) noquote(part, right = TRUE) else part, max_width)
-    cat(lines, sep = "\n")
-    if (rows < sizes[[1L]]) {
-      cat(sprintf("... %d more rows\n", sizes[[1L]] - rows))
-    }
+    cat(", , ", paste(arrayInd(slice, sizes[-(1:2)]), collapse = ", "), "\n\n", sep = "")
+    print_matrix(matrix(flat[, , slice], sizes[[1L]]), max_rows_slice, max_rows, max_width)
+    cat("\n")
   }
   if (shown < slices) {
-    cat(sprintf("... %d more slices\n", slices - shown))
+    cat(sprintf("... %.0f more slices\n", slices - shown))
   }
 }
 
 head_of <- function(x, n) if (length(x) > n) x[seq_len(n)] else x
 
+right_aligned <- function(text) formatC(text, width = max(nchar(text)))
+
 capture <- function(x, width) {
-  old <- options(width = max(10L, min(as.integer(width), 10000L)))
+  old <- options(width = max(10L, min(as.integer(width), 10000L)), max.print = .Machine$integer.max)
   on.exit(options(old))
   utils::capture.output(print(x))
-}
-
-cut_lines <- function(lines, max_rows, more) {
-  cat(head_of(lines, max_rows), sep = "\n")
-  if (more || length(lines) > max_rows) {
-    cat("... and more\n")
-  }
 }

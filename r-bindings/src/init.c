@@ -90,6 +90,11 @@ SEXP savvy_rs_buffer_empty__impl(SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_ar
     return handle_result(res);
 }
 
+SEXP savvy_rs_buffer_integers__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_integers__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_buffer_is_ready__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_buffer_is_ready__ffi(c_arg__x);
     return handle_result(res);
@@ -442,6 +447,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_buffer_device__impl", (DL_FUNC) &savvy_rs_buffer_device__impl, 1},
     {"savvy_rs_buffer_dtype__impl", (DL_FUNC) &savvy_rs_buffer_dtype__impl, 2},
     {"savvy_rs_buffer_empty__impl", (DL_FUNC) &savvy_rs_buffer_empty__impl, 3},
+    {"savvy_rs_buffer_integers__impl", (DL_FUNC) &savvy_rs_buffer_integers__impl, 1},
     {"savvy_rs_buffer_is_ready__impl", (DL_FUNC) &savvy_rs_buffer_is_ready__impl, 1},
     {"savvy_rs_buffer_of_bytes__impl", (DL_FUNC) &savvy_rs_buffer_of_bytes__impl, 5},
     {"savvy_rs_buffer_platform__impl", (DL_FUNC) &savvy_rs_buffer_platform__impl, 1},

@@ -45,7 +45,7 @@ pub use fault::{Condition, Fault, Result};
 pub use ffi::SEXP;
 pub use handle::{Handle, Kind, get, get_opt, interned, wrap};
 pub use main_thread::MainThread;
-pub use read::{as_array, as_raw};
+pub use read::{as_array, as_raw, integers};
 pub use root::Root;
 pub use unwind::{check_interrupt, protect};
 pub use upload::{Check, allowed, default_dtype, upload, upload_data};

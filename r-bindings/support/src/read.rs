@@ -67,6 +67,30 @@ pub fn as_raw(array: &Array, row_major: bool, argument: &str) -> Result<SEXP> {
     Ok(out.release())
 }
 
+/// The elements of an array of integers in column-major order, after waiting for it.
+pub fn integers(array: &Array, argument: &str) -> Result<Vec<i128>> {
+    buffer::wait(array, argument)?;
+    let mut out = vec![0i128; array.len()];
+    macro_rules! read {
+        ($($dtype:ident = $type:ty),*) => {
+            match array.dtype() {
+                $(DType::$dtype => array.with_bytes(|bytes| {
+                    // SAFETY: the bytes are elements of this type, aligned for it, and there is room for as many.
+                    unsafe { to_column_major(bytes.as_ptr().cast::<$type>(), array.shape(), out.as_mut_ptr(), i128::from) }
+                }),)*
+                other => {
+                    let expected = "a buffer of integers";
+                    return Err(Fault::argument("dtype", argument, expected, format!("one of {other}")));
+                }
+            }
+        };
+    }
+    let done =
+        read!(Bool = u8, I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64);
+    done.map_err(|error| Fault::named(error, argument))?;
+    Ok(out)
+}
+
 /// Turns elements of some size.
 ///
 /// # Safety

@@ -232,27 +232,6 @@ test_that("a handle that is no buffer is refused", {
   expect_fault(format(pretender), "type", "expected a PJRTDevice")
 })
 
-test_that("buffers print like arrays", {
-  expect_snapshot(pjrt_buffer(matrix(1:6, 2, 3)))
-  expect_snapshot(pjrt_scalar(1.5))
-  expect_snapshot(pjrt_buffer(c(TRUE, FALSE)))
-  expect_snapshot(pjrt_buffer(bit64::as.integer64(c("9007199254740993", NA))))
-  expect_snapshot(pjrt_buffer(array(1:12, c(2, 3, 2))))
-  expect_snapshot(pjrt_buffer(integer()))
-  expect_snapshot(print(pjrt_buffer(1:1000), max_rows = 2, max_width = 40))
-  expect_snapshot(print(pjrt_buffer(matrix(1:40, 20)), max_rows = 3))
-  expect_snapshot(print(pjrt_buffer(array(1:80, c(4, 2, 10))), max_rows = 6, max_rows_slice = 2))
-  expect_snapshot(print(pjrt_buffer(1:3), header = FALSE, footer = "the end"))
-})
-
-test_that("the elements as text read back exactly", {
-  expect_identical(format_buffer(pjrt_buffer(c(TRUE, FALSE))), array(c("true", "false"), 2))
-  expect_identical(format_buffer(pjrt_buffer(matrix(1:4, 2))), matrix(as.character(1:4), 2))
-  x <- c(pi, 1e300, -0, 0.1)
-  expect_identical(as.numeric(format_buffer(pjrt_buffer(x, dtype = "f64"))), x)
-  expect_identical(c(format_buffer(pjrt_buffer(bit64::as.integer64("9007199254740993")))), "9007199254740993")
-})
-
 test_that("dropped buffers are collected without being asked to", {
   gc()
   before <- rs_live_bytes()

@@ -252,6 +252,17 @@ fn rs_live_bytes() -> savvy::Result<savvy::Sexp> {
     entry(|| Ok(make::double(memory::live() as f64)?.release()))
 }
 
+/// The elements of a buffer of integers as text, in R's order.
+#[savvy]
+fn rs_buffer_integers(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let array = buffer::get(arg(&x, "x"))?;
+        wait(&array, "x")?;
+        let text: Vec<String> = dispatch_r::integers(&array, "x")?.iter().map(i128::to_string).collect();
+        Ok(make::strings(&text)?.release())
+    })
+}
+
 /// The numbers of an `integer64` vector as text.
 #[savvy]
 fn rs_integer64_text(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
