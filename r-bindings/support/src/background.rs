@@ -9,8 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use dispatch_runtime::engine::pjrt::wait_at_exit;
-
 use crate::entry;
 use crate::fault::{Fault, Result};
 use crate::main_thread::MainThread;
@@ -77,7 +75,6 @@ impl Worker {
         let undo = Signals::blocked();
         let started = thread.spawn(move || {
             entry::note_places();
-            wait_at_exit();
             get.into_iter().for_each(|job| job());
         });
         drop(undo);

@@ -5,15 +5,13 @@
 //! 0.115, with a result that was dropped at once; on 0.106 also some that had read their result, whose executable a
 //! thread of the plugin ended a little later). PJRT has no call that waits for all work of a client but the one that
 //! ends it, which would pull it away from whatever else still runs. So the threads that came with a client are waited
-//! for until none of them runs, and compiles, which have threads of their own, until they end; if they do not stop, the process ends without destructors. This costs nothing before
-//! the exit.
+//! for until none of them runs, and compiles, which have threads of their own, until they end. If they do not stop, the
+//! process ends with its exit code, but without destructors and further handlers. This costs nothing before the exit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(super) use linux::Threads;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use linux::wait_at_exit;
 
 /// No way is known to see what other threads do.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
@@ -27,10 +25,6 @@ impl Threads {
 
     pub fn wait_for_new_ones(self) {}
 }
-
-/// Nothing to do: no way is known to see what other threads do.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn wait_at_exit() {}
 
 /// How many calls are made that have the plugin work in threads which come and go with them.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
@@ -83,26 +77,13 @@ mod linux {
 
         /// Has the exit of the process wait for the threads that have come since.
         pub fn wait_for_new_ones(self) {
-            wait_for(threads().into_iter().filter(|thread| !self.0.contains(thread)));
+            let new = threads().into_iter().filter(|thread| !self.0.contains(thread));
+            WORKERS.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
+            static EXIT: Once = Once::new();
+            // Comes before the ends of what loading the plugin made.
+            EXIT.call_once(register);
+            watch();
         }
-    }
-
-    /// Has the exit of the process wait for the calling thread, for about a second, while it runs: for a thread that
-    /// compiles or executes and that nobody joins. The threads of plugins are waited for without this.
-    ///
-    /// If such a thread still runs then, the process ends with its exit code, but without destructors and further exit
-    /// handlers, which it would not survive.
-    pub fn wait_at_exit() {
-        // SAFETY: only asks.
-        wait_for(std::iter::once(unsafe { libc::gettid() } as u32));
-    }
-
-    fn wait_for(new: impl Iterator<Item = u32>) {
-        WORKERS.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
-        static EXIT: Once = Once::new();
-        // Comes before the ends of what loading the plugin made.
-        EXIT.call_once(register);
-        watch();
     }
 
     /// Has `ending` called at the exit, before what was registered until now.

@@ -37,7 +37,6 @@ pub use compile::CompileOptions;
 pub use donors::mark_donors;
 pub use engine::PjrtEngine;
 pub use executable::PjrtExecutable;
-pub use exit::wait_at_exit;
 pub use options::{ClientOptions, OptionValue};
 pub use plugin::PjrtPlugin;
 
