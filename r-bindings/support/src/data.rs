@@ -89,7 +89,7 @@ impl<'a> Data<'a> {
 /// # Safety
 ///
 /// `x` is a vector whose elements are of type `T`, and R keeps it alive and unchanged for `'a`.
-#[inline]
+#[inline(always)]
 pub unsafe fn elements<'a, T>(x: SEXP) -> Result<&'a [T]> {
     let length = Rf_xlength(x) as usize;
     // Empty vectors have no address.
@@ -100,6 +100,31 @@ pub unsafe fn elements<'a, T>(x: SEXP) -> Result<&'a [T]> {
     unsafe {
         let data = if ALTREP(x) != 0 { protect(|| DATAPTR_RO(x))? } else { DATAPTR_RO(x) };
         Ok(slice::from_raw_parts(data.cast(), length))
+    }
+}
+
+/// What `names()` gives of a list, which keeps it alive; `NULL` if there are none. Nothing is allocated.
+///
+/// # Safety
+///
+/// `list` is a generic vector of R.
+#[inline(always)]
+pub(crate) unsafe fn list_names(list: SEXP) -> SEXP {
+    // SAFETY: attributes are a list of pairs.
+    unsafe {
+        let mut at = ATTRIB(list);
+        while at != nil() {
+            let tag = TAG(at);
+            if tag == R_NamesSymbol {
+                return CAR(at);
+            }
+            // A list with one dimension has its names there.
+            if tag == R_DimSymbol {
+                return Rf_getAttrib(list, R_NamesSymbol);
+            }
+            at = CDR(at);
+        }
+        nil()
     }
 }
 

@@ -143,7 +143,7 @@ unsafe extern "C" {
         tag: SEXP,
         protected: SEXP,
     ) -> SEXP;
-    pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
+    pub fn SHALLOW_DUPLICATE_ATTRIB(to: SEXP, from: SEXP);
 }
 
 unsafe extern "C" {

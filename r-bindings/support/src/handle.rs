@@ -100,9 +100,13 @@ impl Kind {
     /// Whether the object has this class, alone or among others.
     #[inline]
     fn has_class(&self, x: SEXP) -> bool {
-        // SAFETY: reading the class attribute does not allocate.
-        let class = unsafe { Rf_getAttrib(x, R_ClassSymbol) };
-        class == self.classes.get().get() || describe::has_class(x, self.class)
+        // As it is made here, the class is the first attribute, and the shared vector.
+        // SAFETY: attributes are a list of pairs, and of none the parts are `NULL`.
+        let as_made = unsafe {
+            let first = ATTRIB(x);
+            CAR(first) == self.classes.get().get() && TAG(first) == R_ClassSymbol
+        };
+        as_made || describe::has_class(x, self.class)
     }
 
     #[cold]

@@ -64,9 +64,19 @@ pub fn double(value: f64) -> Result<Root> {
 
 /// Sizes or counts: an integer vector, or a double vector if one is too large for an integer.
 pub fn sizes(values: &[i64]) -> Result<Root> {
+    // SAFETY: inside `protect`.
+    Root::make(|| unsafe { new_sizes(values) })
+}
+
+/// [`sizes`], not protected.
+///
+/// # Safety
+///
+/// Inside [`protect`](crate::protect).
+pub(crate) unsafe fn new_sizes(values: &[i64]) -> SEXP {
     let fits = values.iter().all(|&value| c_int::try_from(value).is_ok());
     // SAFETY: the vectors have room for the values.
-    Root::make(|| unsafe {
+    unsafe {
         if fits {
             let out = Rf_allocVector(INTSXP, values.len() as Length);
             values.iter().enumerate().for_each(|(i, &value)| INTEGER(out).add(i).write(value as c_int));
@@ -76,7 +86,7 @@ pub fn sizes(values: &[i64]) -> Result<Root> {
             values.iter().enumerate().for_each(|(i, &value)| REAL(out).add(i).write(value as f64));
             out
         }
-    })
+    }
 }
 
 /// A list without names of objects that something else keeps alive.

@@ -50,7 +50,7 @@ impl Words for Vec<u64> {
 /// A value that is nested too deeply; what R raises where it has to make an element that it has not made yet.
 #[inline]
 pub fn encode(x: SEXP, words: &mut impl Words) -> Result<()> {
-    // The usual case: one number without attributes.
+    // The usual case: one number or string without attributes.
     // SAFETY: reading the attributes; the vectors have one element.
     unsafe {
         if Rf_isObject(x) == 0 && ATTRIB(x) == nil() && ALTREP(x) == 0 {
@@ -64,6 +64,10 @@ pub fn encode(x: SEXP, words: &mut impl Words) -> Result<()> {
                     words.word(head(kind, 0, 1));
                     words.word(u64::from(*INTEGER_OR_LOGICAL(x) as u32));
                     return Ok(());
+                }
+                kind @ STRSXP if Rf_xlength(x) == 1 => {
+                    words.word(head(kind, 0, 1));
+                    return encode_string(STRING_ELT(x, 0), words);
                 }
                 _ => {}
             }

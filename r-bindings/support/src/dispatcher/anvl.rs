@@ -17,11 +17,10 @@ pub(super) struct Atoms {
     pub data: SEXP,
     pub backend: SEXP,
     pub anvl_array: SEXP,
-    /// Of the arrays that are made here: names and class.
+    /// Of the arrays that are made here: names and class, and a list of five with both.
     pub names: SEXP,
     pub class: SEXP,
-    /// `"DataType"`
-    pub dtype_class: SEXP,
+    pub array: SEXP,
     /// `"pjrt"`, the `$backend` of the arrays that are made here.
     pub pjrt: SEXP,
     /// Tag and class of buffers.
@@ -33,6 +32,8 @@ pub(super) struct Atoms {
     pub device: SEXP,
     /// The names of all dtypes, in the order of [`DType::ALL`].
     pub dtypes: [SEXP; DType::ALL.len()],
+    /// The same as objects of the class `DataType`.
+    classed_dtypes: [SEXP; DType::ALL.len()],
 }
 
 pub(super) const FIELDS: [&str; 5] = ["data", "dtype", "shape", "device", "backend"];
@@ -54,10 +55,21 @@ pub(super) fn atoms() -> Result<Atoms> {
     let (pjrt, aval, dtypes) = (pjrt.get(), aval.get(), dtypes.get());
     // SAFETY: the vectors have these elements. They are shared, so R must not change them in place.
     let atoms = protect(|| unsafe {
-        for x in [names, class, dtype_class, pjrt, aval, dtypes] {
+        let array = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
+        Rf_setAttrib(array, R_NamesSymbol, names);
+        Rf_setAttrib(array, R_ClassSymbol, class);
+        let classed = Rf_protect(Rf_allocVector(VECSXP, DType::ALL.len() as Length));
+        for i in 0..DType::ALL.len() as Length {
+            let x = Rf_ScalarString(STRING_ELT(dtypes, i));
+            SET_VECTOR_ELT(classed, i, x);
+            Rf_setAttrib(x, R_ClassSymbol, dtype_class);
+            MARK_NOT_MUTABLE(x);
+        }
+        for x in [names, class, dtype_class, pjrt, aval, dtypes, array, classed] {
             MARK_NOT_MUTABLE(x);
             R_PreserveObject(x);
         }
+        Rf_unprotect(2);
         Atoms {
             data: STRING_ELT(names, 0),
             dtype: STRING_ELT(names, 1),
@@ -68,17 +80,41 @@ pub(super) fn atoms() -> Result<Atoms> {
             anvl_array: STRING_ELT(class, 0),
             names,
             class,
-            dtype_class,
+            array,
             pjrt,
             buffer,
             dtypes: std::array::from_fn(|i| STRING_ELT(dtypes, i as Length)),
+            classed_dtypes: std::array::from_fn(|i| VECTOR_ELT(classed, i as Length)),
         }
     })?;
     ATOMS.get().set(Some(atoms));
     Ok(atoms)
 }
 
+/// The place of a dtype in [`DType::ALL`].
+fn index(dtype: DType) -> usize {
+    DType::ALL.iter().position(|&other| other == dtype).expect("all dtypes are there")
+}
+
 impl Atoms {
+    /// A dtype as an object of the class `DataType`, which is shared.
+    pub fn classed_dtype(&self, dtype: DType) -> SEXP {
+        self.classed_dtypes[index(dtype)]
+    }
+
+    /// The name of a dtype, or of a type of R as `typeof()` gives it: a string of R's cache.
+    ///
+    /// # Safety
+    ///
+    /// Inside [`protect`]; the result is not protected.
+    pub unsafe fn type_name(&self, name: &'static str) -> SEXP {
+        match DType::ALL.iter().position(|dtype| dtype.r_name() == name) {
+            Some(i) => self.dtypes[i],
+            // SAFETY: by the caller's promise.
+            None => unsafe { crate::make::charsxp(name) },
+        }
+    }
+
     /// The fields `$data` and `$backend` of a list that is an `AnvlArray`; `NULL` for a missing one.
     #[inline(always)]
     pub fn fields(&self, x: SEXP) -> Result<Option<(SEXP, SEXP)>> {

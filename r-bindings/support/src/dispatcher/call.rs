@@ -10,25 +10,26 @@
 //!
 //! then the device, unless inputs move, and the value of `context`, if there is one.
 
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use dispatch_runtime::cache::Part;
-use dispatch_runtime::{Array, DType, Device};
+use dispatch_runtime::Array;
+use dispatch_runtime::engine::RawBuffer;
 
 use super::Dispatcher;
 use super::anvl::strings;
+use super::leaves::Leaf;
 use super::place::{self, Place};
-use super::signature::{self, Signature};
+use super::wrong::Wrong;
 use crate::arg::slice;
 use crate::buffer::BUFFER;
-use crate::data::elements;
+use crate::data::{elements, list_names};
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
 use crate::statics;
-use crate::tree::Path;
-use crate::unwind::protect;
+use crate::tree::{self, NodeKind};
 
 const LIST: u64 = 1;
 const NULL: u64 = 2;
@@ -45,37 +46,16 @@ const DEPTH: u32 = 2000;
 pub(super) struct Scratch {
     pub words: Vec<u64>,
     pub leaves: Vec<Leaf>,
-    pub buffers: Vec<dispatch_runtime::engine::RawBuffer>,
-    pub results: Vec<Option<dispatch_runtime::engine::RawBuffer>>,
-}
-
-/// A dynamic leaf of the arguments, which keep it alive.
-#[derive(Clone, Copy)]
-pub(super) struct Leaf {
-    /// The `$data` of an array, or bare R data.
-    pub value: SEXP,
-    /// Where its words begin.
-    pub at: u32,
-    pub is_array: bool,
-}
-
-/// What a leaf is to the key.
-pub(super) struct LeafAval<'a> {
-    pub dtype: &'static str,
-    pub shape: &'a [u64],
-}
-
-impl LeafAval<'_> {
-    pub fn shape_i64(&self) -> impl ExactSizeIterator<Item = i64> + '_ {
-        self.shape.iter().map(|&n| n as i64)
-    }
+    pub buffers: Vec<RawBuffer>,
+    pub results: Vec<Option<RawBuffer>>,
 }
 
 /// A call that is under way.
 pub(super) struct Call<'a> {
     pub dispatcher: &'a Dispatcher,
     pub args: SEXP,
-    pub scratch: Box<Scratch>,
+    /// Goes back to the dispatcher.
+    pub scratch: ManuallyDrop<Box<Scratch>>,
     /// Where it runs, as far as its inputs or `default_device` say.
     pub place: Place,
     /// What `default_device` gave, if it was asked.
@@ -89,7 +69,8 @@ pub(super) struct Call<'a> {
 impl Drop for Call<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.dispatcher.scratch.set(Some(std::mem::take(&mut self.scratch)));
+        // SAFETY: nobody uses it after this.
+        self.dispatcher.scratch.set(Some(unsafe { ManuallyDrop::take(&mut self.scratch) }));
     }
 }
 
@@ -102,7 +83,7 @@ impl<'a> Call<'a> {
         Call {
             dispatcher,
             args,
-            scratch,
+            scratch: ManuallyDrop::new(scratch),
             place: Place::Unknown,
             default_device: None,
             context: None,
@@ -143,7 +124,7 @@ impl<'a> Call<'a> {
     fn list(&mut self, x: SEXP, depth: u32, top: bool) -> Result<(), Box<Wrong>> {
         // SAFETY: reading the names of a list does not allocate, and the arguments keep all that is in it.
         let (values, names, named) = unsafe {
-            let names = Rf_getAttrib(x, R_NamesSymbol);
+            let names = list_names(x);
             let elements = elements::<SEXP>(x).map_err(Wrong::fault)?;
             (elements, strings(names).map_err(Wrong::fault)?, TYPEOF(names) == STRSXP)
         };
@@ -168,22 +149,30 @@ impl<'a> Call<'a> {
     /// What is in a list.
     #[inline(always)]
     fn value(&mut self, value: SEXP, depth: u32) -> Result<(), Box<Wrong>> {
-        match TYPEOF(value) {
-            VECSXP if Rf_isObject(value) == 0 => {
+        match tree::node_kind(value) {
+            NodeKind::List => {
                 if depth == DEPTH {
                     let expected = format!("lists nested at most {DEPTH} deep");
                     return Err(Wrong::new("value", expected, "more".into()));
                 }
                 self.list(value, depth + 1, false)
             }
+            NodeKind::Null => {
+                self.scratch.words.push(NULL);
+                Ok(())
+            }
+            NodeKind::Leaf => self.leaf(value),
+        }
+    }
+
+    /// An array, or bare R data.
+    #[inline(always)]
+    fn leaf(&mut self, value: SEXP) -> Result<(), Box<Wrong>> {
+        match TYPEOF(value) {
             VECSXP => match self.dispatcher.atoms.fields(value).map_err(Wrong::fault)? {
                 Some((data, backend)) => self.array(value, data, backend),
                 None => Err(self.refused(value)),
             },
-            NILSXP => {
-                self.scratch.words.push(NULL);
-                Ok(())
-            }
             kind @ (LGLSXP | INTSXP | REALSXP) if Rf_isObject(value) == 0 => self.data(value, kind),
             _ => Err(self.refused(value)),
         }
@@ -347,12 +336,12 @@ impl<'a> Call<'a> {
                 return Err(Wrong::new("type", expected, format!("one of backend \"{got}\"")));
             }
         }
+        let mut is_first = false;
         if !self.dispatcher.move_inputs {
             match &self.place {
-                Place::Object(first) => {
-                    if !place::same_device(first.get(), seen.device).map_err(Wrong::fault)? {
-                        let (first, device) =
-                            (place::device_text(first.get()), place::device_text(seen.device));
+                Place::Object { device: first, .. } => {
+                    if !place::same_device(*first, seen.device).map_err(Wrong::fault)? {
+                        let (first, device) = (place::device_text(*first), place::device_text(seen.device));
                         return Err(Wrong::new(
                             "device",
                             format!("an array on {first}, where the first one is"),
@@ -360,7 +349,8 @@ impl<'a> Call<'a> {
                         ));
                     }
                 }
-                _ => self.place = Place::Object(Root::new(seen.device).map_err(Wrong::fault)?),
+                // Kept below, with all that the extractor gave.
+                _ => is_first = true,
             }
         }
         let words = &mut self.scratch.words;
@@ -383,221 +373,9 @@ impl<'a> Call<'a> {
             }
         }
         self.scratch.leaves.push(Leaf { value: data, at, is_array: true });
+        if is_first {
+            self.place = Place::Object { device: seen.device, _kept: seen.list };
+        }
         Ok(())
     }
-
-    /// The device of the call becomes part of the key.
-    #[inline]
-    fn device(&mut self) -> Result<()> {
-        if let Place::Unknown = self.place {
-            self.ask_default_device()?;
-        }
-        match &self.place {
-            Place::Device(device) => {
-                let engine = std::ptr::from_ref(device.client().engine()).cast::<()>();
-                self.scratch.words.push(engine as u64);
-                self.scratch.words.push(device.index().into());
-                Ok(())
-            }
-            Place::Object(device) => statics::encode(device.get(), &mut self.scratch.words),
-            Place::Unknown => Ok(()),
-        }
-    }
-
-    fn ask_default_device(&mut self) -> Result<()> {
-        let device = place::call(self.dispatcher.callbacks.default_device, &[])?;
-        self.place = match self.dispatcher.is_pjrt {
-            true => Place::Device(place::pjrt_device(device.get())?),
-            false => Place::Object(Root::new(device.get())?),
-        };
-        self.default_device = Some(device);
-        Ok(())
-    }
-
-    fn ask_context(&mut self) -> Result<()> {
-        let context = place::call(self.dispatcher.callbacks.context, &[])?;
-        let x = context.get();
-        let wrong = |got: String| {
-            Fault::argument("value", "context", "a function that gives a character vector without NA", got)
-        };
-        if TYPEOF(x) != STRSXP {
-            return Err(wrong(describe::value(x)));
-        }
-        for i in 0..Rf_xlength(x) {
-            // SAFETY: the vector has the element; R makes it now if it has not yet.
-            if protect(|| unsafe { STRING_ELT(x, i) == R_NaString })? {
-                return Err(wrong(format!("NA as element {}", i + 1)));
-            }
-        }
-        statics::encode(x, &mut self.scratch.words)?;
-        self.context = Some(context);
-        Ok(())
-    }
-
-    /// What a leaf is to the key.
-    pub fn aval(&self, leaf: Leaf) -> LeafAval<'_> {
-        aval(&self.scratch.words[leaf.at as usize..], leaf.is_array)
-    }
-
-    /// The dtype of an array, or the type of R data.
-    pub fn type_code(&self, leaf: Leaf) -> u8 {
-        (self.scratch.words[leaf.at as usize] >> 8) as u8
-    }
-
-    /// For each dynamic leaf its path.
-    pub fn paths(&self) -> Result<Vec<String>> {
-        let tree = crate::tree::Tree::of(self.args, "args")?;
-        let mask = self.static_mask(&tree);
-        let all = tree.paths().into_iter().zip(mask);
-        Ok(all.filter(|&(_, is_static)| !is_static).map(|(path, _)| path.into_string()).collect())
-    }
-
-    /// For each leaf of the arguments whether it is static.
-    pub fn static_mask(&self, tree: &crate::tree::Tree) -> Vec<bool> {
-        // SAFETY: the arguments were walked through, so their names are there.
-        let names = unsafe { strings(Rf_getAttrib(self.args, R_NamesSymbol)) }.unwrap_or_default();
-        let unnamed = names.is_empty() || self.dispatcher.statics.is_empty();
-        if unnamed {
-            return vec![false; tree.size()];
-        }
-        let chosen: Vec<bool> = names.iter().map(|&name| self.is_static(name)).collect();
-        tree.leaf_mask(&chosen)
-    }
-
-    /// The values of the static arguments.
-    pub fn static_values(&self) -> Vec<SEXP> {
-        if self.dispatcher.statics.is_empty() {
-            return Vec::new();
-        }
-        // SAFETY: the arguments were walked through, so their elements and names are there.
-        unsafe {
-            let names = strings(Rf_getAttrib(self.args, R_NamesSymbol)).unwrap_or_default();
-            let values = elements::<SEXP>(self.args).unwrap_or_default();
-            let chosen = names.iter().zip(values).filter(|&(&name, _)| self.is_static(name));
-            chosen.map(|(_, &value)| value).collect()
-        }
-    }
-
-    /// The key for people.
-    pub fn parts(&self) -> Result<Vec<Part>> {
-        let kept = signature::objects(self, &[])?;
-        Signature::of(self, kept.get())?.parts()
-    }
-}
-
-/// What the words of a leaf say.
-pub(super) fn aval(words: &[u64], is_array: bool) -> LeafAval<'_> {
-    let (code, rank) = ((words[0] >> 8) as u8, (words[0] >> 16) as usize);
-    let dtype = match is_array {
-        true => DType::ALL.iter().find(|&&d| d as u8 == code).expect("a dtype").r_name(),
-        false => r_type(code.into()),
-    };
-    LeafAval { dtype, shape: &words[1..1 + rank] }
-}
-
-/// The type of R data as `typeof()` gives it.
-pub(super) fn r_type(code: u32) -> &'static str {
-    match code {
-        LGLSXP => "logical",
-        INTSXP => "integer",
-        _ => "double",
-    }
-}
-
-/// What is wrong with an argument, before it is known where that is.
-pub(super) struct Wrong {
-    what: What,
-    /// From the inside: lists, and which of their elements.
-    path: Vec<(SEXP, usize)>,
-}
-
-enum What {
-    Fault(Fault),
-    /// Code, what was expected, what came.
-    Condition(&'static str, String, String),
-    Donated,
-    Device(Device, Device),
-}
-
-impl Wrong {
-    #[cold]
-    pub fn new(code: &'static str, expected: String, got: String) -> Box<Wrong> {
-        Box::new(Wrong { what: What::Condition(code, expected, got), path: Vec::new() })
-    }
-
-    #[cold]
-    pub fn fault(fault: Fault) -> Box<Wrong> {
-        Box::new(Wrong { what: What::Fault(fault), path: Vec::new() })
-    }
-
-    #[cold]
-    fn donated() -> Box<Wrong> {
-        Box::new(Wrong { what: What::Donated, path: Vec::new() })
-    }
-
-    #[cold]
-    fn device(first: Device, device: Device) -> Box<Wrong> {
-        Box::new(Wrong { what: What::Device(first, device), path: Vec::new() })
-    }
-
-    #[cold]
-    fn below(mut self: Box<Self>, list: SEXP, i: usize) -> Box<Wrong> {
-        self.path.push((list, i));
-        self
-    }
-
-    #[cold]
-    #[allow(clippy::boxed_local)] // it comes in a box
-    fn into_fault(self) -> Fault {
-        let mut path = Path::default();
-        for &(list, i) in self.path.iter().rev() {
-            // SAFETY: reading the names of a list does not allocate.
-            let names = unsafe { Rf_getAttrib(list, R_NamesSymbol) };
-            path.step(i, |i| describe::text(names, i as Length));
-        }
-        let path = path.into_string();
-        let path = match path.chars().count() {
-            0 => "args".to_owned(),
-            // Of a list that is nested very deeply.
-            n if n > 400 => {
-                let ends = |skip: usize| path.chars().skip(skip).take(100).collect::<String>();
-                format!("{} … {}", ends(0), ends(n - 100))
-            }
-            _ => path,
-        };
-        match self.what {
-            What::Fault(Fault::Condition(condition)) => match condition.argument.as_deref() {
-                Some("$data") => {
-                    let argument = format!("{path}$data");
-                    let message = condition.message.replacen("`$data`", &format!("`{argument}`"), 1);
-                    Fault::Condition(Box::new(crate::Condition {
-                        message,
-                        argument: Some(argument),
-                        ..*condition
-                    }))
-                }
-                Some(_) => Fault::Condition(condition),
-                None => Fault::Condition(Box::new(crate::Condition {
-                    message: format!("argument `{path}`: {}", condition.message),
-                    argument: Some(path),
-                    ..*condition
-                })),
-            },
-            What::Fault(fault) => fault,
-            What::Condition(code, expected, got) => Fault::argument(code, path, expected, got),
-            What::Donated => donated(path, "the array was donated to an earlier call and is gone"),
-            What::Device(first, device) => Fault::argument(
-                "device",
-                path,
-                format!("an array on {first}, where the first one is"),
-                format!("one on {device}"),
-            ),
-        }
-    }
-}
-
-/// The error of a buffer that was given away.
-#[cold]
-pub(super) fn donated(path: String, reason: &str) -> Fault {
-    dispatch_runtime::Error::Donated { argument: path, reason: reason.into() }.into()
 }

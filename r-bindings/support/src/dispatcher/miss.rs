@@ -10,6 +10,7 @@ use dispatch_runtime::cache::Pin;
 use super::call::Call;
 use super::entry::{self, Entry};
 use super::place;
+use super::signature::Structure;
 use super::{Dispatcher, WATCHES};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -73,10 +74,12 @@ impl Dispatcher {
     }
 
     fn build(&self, call: &Call<'_>) -> Result<Entry> {
-        let info = info(call)?;
+        let (tree, leaves) = Tree::split(call.args, "args")?;
+        let structure = call.structure(tree);
+        let info = info(call, &structure, &leaves.values)?;
         let _under_way = UnderWay::begin(call);
         let answer = place::call(self.callbacks.compile, &[info.get()])?;
-        entry::read(call, answer.get())
+        entry::read(call, answer.get(), structure)
     }
 }
 
@@ -120,14 +123,13 @@ pub(crate) fn compiling() -> Option<String> {
 }
 
 /// What the callback gets.
-fn info(call: &Call<'_>) -> Result<Root> {
+fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root> {
     let shared = shared()?;
-    let (tree, leaves) = Tree::split(call.args, "args")?;
-    let mask = call.static_mask(&tree);
-    let tree = Root::new(handle::wrap(tree)?)?;
+    let atoms = &call.dispatcher.atoms;
+    let tree = Root::new(handle::wrap(structure.tree.clone())?)?;
     let default_device = call.default_device.as_ref().map_or_else(nil, Root::get);
     let context = call.context.as_ref().map_or_else(nil, Root::get);
-    let (args, values, mask, tree) = (call.args, &leaves.values, &mask, tree.get());
+    let (args, mask, tree) = (call.args, &structure.is_static, tree.get());
     // SAFETY: what is made is protected until it is part of the list, and has room for what it gets.
     Root::make(|| unsafe {
         let info = Rf_protect(Rf_allocVector(VECSXP, INFO.len() as Length));
@@ -154,16 +156,16 @@ fn info(call: &Call<'_>) -> Result<Root> {
             let aval = Rf_allocVector(VECSXP, AVAL.len() as Length);
             SET_VECTOR_ELT(avals, i as Length, aval);
             SET_VECTOR_ELT(aval, 0, if leaf.is_array { shared.array } else { shared.rdata });
-            SET_VECTOR_ELT(aval, 1, Rf_ScalarString(crate::make::charsxp(seen.dtype)));
+            SET_VECTOR_ELT(aval, 1, Rf_ScalarString(atoms.type_name(seen.dtype)));
             let shape = Rf_allocVector(INTSXP, seen.shape.len() as Length);
             SET_VECTOR_ELT(aval, 2, shape);
             for (k, &n) in seen.shape.iter().enumerate() {
                 // No array of R's has a size beyond; of a plugin's array it would be the largest integer.
                 INTEGER(shape).add(k).write(i32::try_from(n as i64).unwrap_or(i32::MAX));
             }
-            Rf_setAttrib(aval, R_NamesSymbol, shared.aval);
+            SHALLOW_DUPLICATE_ATTRIB(aval, shared.aval);
         }
-        Rf_setAttrib(info, R_NamesSymbol, shared.info);
+        SHALLOW_DUPLICATE_ATTRIB(info, shared.info);
         Rf_unprotect(1);
         info
     })
@@ -172,9 +174,10 @@ fn info(call: &Call<'_>) -> Result<Root> {
 const INFO: [&str; 7] = ["args", "in_tree", "leaves", "is_static", "avals", "default_device", "context"];
 const AVAL: [&str; 3] = ["kind", "dtype", "shape"];
 
-/// Vectors that all these lists share.
+/// Objects that all these lists share.
 #[derive(Clone, Copy)]
 struct Shared {
+    /// Empty lists with the names.
     info: SEXP,
     aval: SEXP,
     array: SEXP,
@@ -186,15 +189,20 @@ fn shared() -> Result<Shared> {
     if let Some(shared) = SHARED.get().get() {
         return Ok(shared);
     }
-    let (info, aval) = (crate::make::strings(&INFO)?, crate::make::strings(&AVAL)?);
-    let (info, aval) = (info.get(), aval.get());
-    // SAFETY: the objects are vectors of R, which their roots keep until they are preserved.
-    protect(|| unsafe {
-        for x in [info, aval] {
-            MARK_NOT_MUTABLE(x);
-            R_PreserveObject(x);
-        }
-    })?;
+    let named = |names: &[&str]| -> Result<SEXP> {
+        let names = crate::make::strings(names)?;
+        let names = names.get();
+        // SAFETY: the list is protected until it is preserved.
+        protect(|| unsafe {
+            let list = Rf_protect(Rf_allocVector(VECSXP, Rf_xlength(names)));
+            MARK_NOT_MUTABLE(names);
+            Rf_setAttrib(list, R_NamesSymbol, names);
+            R_PreserveObject(list);
+            Rf_unprotect(1);
+            list
+        })
+    };
+    let (info, aval) = (named(&INFO)?, named(&AVAL)?);
     let (array, rdata) = (crate::make::shared_string("array")?, crate::make::shared_string("rdata")?);
     let shared = Shared { info, aval, array, rdata };
     SHARED.get().set(Some(shared));

@@ -8,15 +8,19 @@
 //! release a buffer. So a call keeps R objects, and the buffers are read from them just before the program runs, with
 //! nothing of R in between.
 
+mod answer;
 mod anvl;
 mod call;
 mod direct;
 mod entry;
 mod held;
+mod leaves;
 mod miss;
 mod place;
+mod results;
 mod run;
 mod signature;
+mod wrong;
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};

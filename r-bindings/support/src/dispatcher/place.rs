@@ -2,8 +2,10 @@
 
 use dispatch_runtime::{DType, Device};
 
-use super::anvl::Atoms;
-use super::call::Wrong;
+use super::anvl::{Atoms, strings};
+use super::call::Call;
+use super::wrong::Wrong;
+use crate::data::list_names;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -18,8 +20,58 @@ pub(super) enum Place {
     Unknown,
     /// A device of ours.
     Device(Device),
-    /// What another backend calls a device.
-    Object(Root),
+    /// What another backend calls a device, and what keeps it.
+    Object { device: SEXP, _kept: Root },
+}
+
+impl Call<'_> {
+    /// The device of the call becomes part of the key.
+    #[inline]
+    pub fn device(&mut self) -> Result<()> {
+        if let Place::Unknown = self.place {
+            self.ask_default_device()?;
+        }
+        match &self.place {
+            Place::Device(device) => {
+                let engine = std::ptr::from_ref(device.client().engine()).cast::<()>();
+                self.scratch.words.push(engine as u64);
+                self.scratch.words.push(device.index().into());
+                Ok(())
+            }
+            Place::Object { device, .. } => statics::encode(*device, &mut self.scratch.words),
+            Place::Unknown => Ok(()),
+        }
+    }
+
+    fn ask_default_device(&mut self) -> Result<()> {
+        let device = call(self.dispatcher.callbacks.default_device, &[])?;
+        self.place = match self.dispatcher.is_pjrt {
+            true => Place::Device(pjrt_device(device.get())?),
+            false => Place::Object { device: device.get(), _kept: Root::new(device.get())? },
+        };
+        self.default_device = Some(device);
+        Ok(())
+    }
+
+    pub fn ask_context(&mut self) -> Result<()> {
+        let context = call(self.dispatcher.callbacks.context, &[])?;
+        let x = context.get();
+        let wrong = |got: String| {
+            Fault::argument("value", "context", "a function that gives a character vector without NA", got)
+        };
+        if TYPEOF(x) != STRSXP {
+            return Err(wrong(describe::value(x)));
+        }
+        for i in 0..Rf_xlength(x) {
+            // SAFETY: the vector has the element; R makes it now if it has not yet.
+            if protect(|| unsafe { STRING_ELT(x, i) == R_NaString })? {
+                return Err(wrong(format!("NA as element {}", i + 1)));
+            }
+        }
+        statics::encode(x, &mut self.scratch.words)?;
+        self.context = Some(context);
+        Ok(())
+    }
 }
 
 /// Calls an R function with these arguments, which the caller keeps alive.
@@ -83,7 +135,7 @@ pub(super) struct Extracted {
     pub device: SEXP,
     pub backend: SEXP,
     /// Keeps all that.
-    _list: Root,
+    pub list: Root,
 }
 
 /// Asks the `extractor` about an array.
@@ -98,11 +150,9 @@ pub(super) fn extract(atoms: &Atoms, extractor: SEXP, x: SEXP) -> Result<Extract
     if TYPEOF(aval) != VECSXP {
         return Err(wrong("`aval`", "a list of dtype and shape", aval));
     }
-    let dtype = element(aval, atoms.dtype).unwrap_or(nil());
-    let Some(dtype) =
-        known_dtype(atoms, dtype).map_or_else(|| read_dtype(dtype), |d| Ok(Some(d))).map_err(Wrong::fault)?
-    else {
-        return Err(wrong("`aval$dtype`", "a DataType", dtype));
+    let named = element(aval, atoms.dtype).unwrap_or(nil());
+    let Some(dtype) = dtype(atoms, named).map_err(Wrong::fault)? else {
+        return Err(wrong("`aval$dtype`", "a DataType", named));
     };
     let shape = element(aval, atoms.shape).unwrap_or(nil());
     let backend = element(top, atoms.backend).unwrap_or(nil());
@@ -112,7 +162,7 @@ pub(super) fn extract(atoms: &Atoms, extractor: SEXP, x: SEXP) -> Result<Extract
     let Some(device) = element(top, atoms.device) else {
         return Err(wrong("`device`", "a device", nil()));
     };
-    Ok(Extracted { dtype, shape, device, backend, _list: list })
+    Ok(Extracted { dtype, shape, device, backend, list })
 }
 
 #[cold]
@@ -123,15 +173,18 @@ pub(super) fn wrong(field: &str, expected: &str, got: SEXP) -> Box<Wrong> {
 
 /// The element of a list with this name, a string of R's cache in ASCII.
 #[inline]
-fn element(list: SEXP, name: SEXP) -> Option<SEXP> {
+pub(super) fn element(list: SEXP, name: SEXP) -> Option<SEXP> {
     // SAFETY: reading the names of a list does not allocate; it has as many elements.
     unsafe {
-        let names = Rf_getAttrib(list, R_NamesSymbol);
-        if TYPEOF(names) != STRSXP {
-            return None;
-        }
-        (0..Rf_xlength(list)).find(|&i| STRING_ELT(names, i) == name).map(|i| VECTOR_ELT(list, i))
+        let names = strings(list_names(list)).ok()?;
+        names.iter().position(|&other| other == name).map(|i| VECTOR_ELT(list, i as Length))
     }
+}
+
+/// A dtype that R code names; nothing if it is none.
+#[inline]
+pub(super) fn dtype(atoms: &Atoms, x: SEXP) -> Result<Option<DType>> {
+    known_dtype(atoms, x).map_or_else(|| read_dtype(x), |dtype| Ok(Some(dtype)))
 }
 
 /// A dtype by its usual name.
@@ -145,23 +198,8 @@ fn known_dtype(atoms: &Atoms, x: SEXP) -> Option<DType> {
     atoms.dtypes.iter().position(|&known| known == name).map(|i| DType::ALL[i])
 }
 
-/// The field of a list with this name.
-pub(super) fn field(list: SEXP, name: &str) -> Option<SEXP> {
-    // SAFETY: reading the names of a list does not allocate; it has as many elements, and R's strings end in NUL.
-    unsafe {
-        let names = Rf_getAttrib(list, R_NamesSymbol);
-        if TYPEOF(names) != STRSXP {
-            return None;
-        }
-        let equal = |&i: &Length| {
-            std::ffi::CStr::from_ptr(R_CHAR(STRING_ELT(names, i))).to_bytes() == name.as_bytes()
-        };
-        (0..Rf_xlength(list)).find(equal).map(|i| VECTOR_ELT(list, i))
-    }
-}
-
 /// A dtype by its name, or as an object that `as.character()` makes a name.
-pub(super) fn read_dtype(x: SEXP) -> Result<Option<DType>> {
+fn read_dtype(x: SEXP) -> Result<Option<DType>> {
     let named = |x: SEXP| match Rf_xlength(x) {
         1 => describe::text(x, 0).and_then(|name| name.parse().ok()),
         _ => None,

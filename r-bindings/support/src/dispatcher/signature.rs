@@ -2,12 +2,11 @@
 //!
 //! A miss stores no words for people: they are made when somebody asks.
 
-use std::rc::Rc;
-
 use dispatch_runtime::Device;
 use dispatch_runtime::cache::Part;
 
-use super::call::{self, Call};
+use super::call::Call;
+use super::leaves;
 use super::place::Place;
 use crate::describe;
 use crate::fault::Result;
@@ -18,8 +17,7 @@ use crate::tree::Tree;
 
 /// The key of a call with the structure and the objects that its words are of.
 pub(super) struct Signature {
-    tree: Tree,
-    is_static: Vec<bool>,
+    structure: Structure,
     words: Box<[u64]>,
     /// For each dynamic leaf where its words begin, and whether it is an array.
     leaves: Box<[(u32, bool)]>,
@@ -38,33 +36,47 @@ pub(super) fn objects(call: &Call<'_>, more: &[SEXP]) -> Result<Root> {
     // R must not change them in place, whoever has them.
     // SAFETY: the values are objects of R.
     values.iter().for_each(|&x| unsafe { MARK_NOT_MUTABLE(x) });
-    let values = crate::make::list(&values)?;
+    let values = &values;
     let device = match &call.place {
-        Place::Object(device) => device.get(),
+        Place::Object { device, .. } => *device,
         _ => nil(),
     };
     let context = call.context.as_ref().map_or_else(nil, Root::get);
-    let all: Vec<SEXP> = [values.get(), device, context].into_iter().chain(more.iter().copied()).collect();
-    crate::make::list(&all)
+    // SAFETY: the lists have room for what they get, which the call keeps.
+    Root::make(|| unsafe {
+        let all = Rf_protect(Rf_allocVector(VECSXP, 3 + more.len() as Length));
+        let list = Rf_allocVector(VECSXP, values.len() as Length);
+        values.iter().enumerate().for_each(|(i, &x)| _ = SET_VECTOR_ELT(list, i as Length, x));
+        for (i, x) in [list, device, context].into_iter().chain(more.iter().copied()).enumerate() {
+            SET_VECTOR_ELT(all, i as Length, x);
+        }
+        Rf_unprotect(1);
+        all
+    })
+}
+
+/// The structure of a call's arguments.
+pub(super) struct Structure {
+    pub tree: Tree,
+    /// For each leaf whether it is static.
+    pub is_static: Vec<bool>,
 }
 
 impl Signature {
     /// That of a call; `kept` is from [`objects`], and is kept by the caller.
-    pub fn of(call: &Call<'_>, kept: SEXP) -> Result<Rc<Signature>> {
-        let tree = Tree::of(call.args, "args")?;
-        Ok(Rc::new(Signature {
-            is_static: call.static_mask(&tree),
-            tree,
+    pub fn of(call: &Call<'_>, kept: SEXP, structure: Structure) -> Signature {
+        Signature {
+            structure,
             words: call.words().into(),
             leaves: call.leaves().iter().map(|leaf| (leaf.at, leaf.is_array)).collect(),
             device: match call.place {
                 Place::Device(device) if !call.dispatcher.move_inputs => Some(device),
                 _ => None,
             },
-            has_device_object: matches!(call.place, Place::Object(_)),
+            has_device_object: matches!(call.place, Place::Object { .. }),
             has_context: call.context.is_some(),
             kept,
-        }))
+        }
     }
 
     /// The key for people: the structure, each leaf, the device and the context.
@@ -77,16 +89,17 @@ impl Signature {
         let (_, statics) = Tree::split(values, "args")?;
         let mut statics = statics.values.iter();
         let mut leaves = self.leaves.iter();
-        let mut parts = Vec::with_capacity(self.is_static.len() + 3);
+        let mut parts = Vec::with_capacity(self.structure.is_static.len() + 3);
         let mut part = |name: String, value: String| parts.push(Part { name, value });
-        part("the structure".into(), structure_text(&self.tree));
-        for (path, &is_static) in self.tree.paths().iter().zip(&self.is_static) {
+        let Structure { tree, is_static } = &self.structure;
+        part("the structure".into(), structure_text(tree));
+        for (path, &is_static) in tree.paths().iter().zip(is_static) {
             let name = format!("`{path}`");
             match is_static {
                 true => part(name, static_text(*statics.next().unwrap_or(&nil()))?),
                 false => {
                     let &(at, is_array) = leaves.next().expect("as many leaves");
-                    let aval = call::aval(&self.words[at as usize..], is_array);
+                    let aval = leaves::aval(&self.words[at as usize..], is_array);
                     let sizes: Vec<String> = aval.shape_i64().map(|n| n.to_string()).collect();
                     let kind = if is_array { "" } else { "bare " };
                     part(name, format!("{kind}{}[{}]", aval.dtype, sizes.join(",")));

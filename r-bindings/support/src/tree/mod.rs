@@ -25,6 +25,7 @@ use std::fmt;
 pub use self::diff::Difference;
 pub use self::path::Path;
 pub use self::template::Template;
+pub(crate) use self::walk::node_kind;
 pub use self::walk::{Kept, Visitor, walk};
 
 use self::names::Names;

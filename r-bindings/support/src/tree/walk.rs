@@ -2,7 +2,8 @@
 
 use super::names::utf8;
 use super::path::Path;
-use super::too_large;
+use super::{NodeKind, too_large};
+use crate::data::list_names;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
@@ -36,6 +37,16 @@ struct Frame {
     length: Length,
 }
 
+/// What a value is; see the [module](super).
+#[inline(always)]
+pub(crate) fn node_kind(x: SEXP) -> NodeKind {
+    match TYPEOF(x) {
+        VECSXP if Rf_isObject(x) == 0 => NodeKind::List,
+        NILSXP => NodeKind::Null,
+        _ => NodeKind::Leaf,
+    }
+}
+
 /// Goes through a nested list; see the [module](super) for what is a node. `argument` is what messages call it.
 ///
 /// R keeps `x` alive meanwhile.
@@ -46,13 +57,13 @@ pub fn walk(x: SEXP, argument: &str, visitor: &mut impl Visitor) -> Result<Kept>
     let mut room = Room(u64::from(u32::MAX - 1));
     let mut value = x;
     loop {
-        match TYPEOF(value) {
-            VECSXP if Rf_isObject(value) == 0 => {
+        match node_kind(value) {
+            NodeKind::List => {
                 let opened = open(value, visitor, &mut room, &mut kept);
                 stack.push(opened.map_err(|wrong| wrong.at(argument, &stack))?);
             }
-            NILSXP => visitor.null(),
-            _ => visitor.leaf(value),
+            NodeKind::Null => visitor.null(),
+            NodeKind::Leaf => visitor.leaf(value),
         }
         value = loop {
             let Some(top) = stack.last_mut() else { return Ok(kept) };
@@ -105,8 +116,8 @@ fn open(list: SEXP, visitor: &mut impl Visitor, room: &mut Room, kept: &mut Kept
 /// The names of a list, which it keeps alive, or what is kept.
 #[inline]
 pub(super) fn names_of(list: SEXP, kept: &mut Kept) -> Result<Option<SEXP>> {
-    // SAFETY: reading the names of a list does not allocate.
-    let names = unsafe { Rf_getAttrib(list, R_NamesSymbol) };
+    // SAFETY: the object is a list.
+    let names = unsafe { list_names(list) };
     match TYPEOF(names) {
         STRSXP if Rf_xlength(names) == Rf_xlength(list) => kept.plain(names).map(Some),
         _ => Ok(None),
