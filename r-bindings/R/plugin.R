@@ -64,19 +64,36 @@ plugins_downloaded <- function(platforms = NULL) {
 #' @rdname pjrt_plugin
 #' @export
 install_pjrt <- function(cuda = NULL) {
-  run <- function(command, args) {
-    out <- suppressWarnings(system2(command, args, stdout = TRUE))
-    if (!is.null(attr(out, "status"))) {
-      stop(command, " ", args[[1]], " failed: see above", call. = FALSE)
-    }
-    out
-  }
-  path <- run("bash", shQuote(system.file("scripts", "get-plugin", package = "pjrtdispatch", mustWork = TRUE)))
   if (!is.null(cuda)) {
-    cuda <- match.arg(as.character(cuda), c("12", "13"))
-    run("python3", c("-m", "pip", "install", sprintf("jax-cuda%s-pjrt", cuda)))
+    if (!(length(cuda) == 1L && as.character(cuda) %in% c("12", "13"))) {
+      refuse(cuda, "NULL, \"12\" or \"13\"")
+    }
+  }
+  script <- system.file("scripts", "get-plugin", package = "pjrtdispatch", mustWork = TRUE)
+  path <- run_installer("cpu", "bash", shQuote(script))
+  if (!is.null(cuda)) {
+    run_installer("cuda", "python3", c("-m", "pip", "install", sprintf("jax-cuda%s-pjrt", cuda)))
   }
   invisible(path)
+}
+
+# Runs a command that gets a plugin; what it prints.
+run_installer <- function(platform, command, args) {
+  failed <- function(reason) {
+    raise_("install", paste0(
+      "the ", platform, " plugin was not installed: ", reason, ". A plugin that is there already is used if ",
+      "PJRT_PLUGIN_PATH_", toupper(platform), " has its path"
+    ), NULL)
+  }
+  if (!nzchar(Sys.which(command))) {
+    failed(paste(command, "is not in PATH"))
+  }
+  out <- suppressWarnings(system2(command, args, stdout = TRUE))
+  status <- attr(out, "status")
+  if (!is.null(status)) {
+    failed(paste0("the command ended with status ", status, ", and said above why"))
+  }
+  as.character(out)
 }
 
 #' @export

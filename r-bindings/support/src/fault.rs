@@ -126,6 +126,13 @@ pub(crate) fn set_raise(function: SEXP) -> Result<()> {
 impl From<Error> for Fault {
     #[cold]
     fn from(error: Error) -> Fault {
+        let error = match error {
+            Error::PluginNotFound { platform, looked, hint } => {
+                let here = if platform == "cuda" { "install_pjrt(cuda = \"12\")" } else { "install_pjrt()" };
+                Error::PluginNotFound { platform, looked, hint: format!("{here}; outside of R: {hint}") }
+            }
+            error => error,
+        };
         Fault::Condition(Box::new(Condition {
             code: error.code().into(),
             argument: error.argument().map(str::to_owned),

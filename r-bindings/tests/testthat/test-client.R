@@ -74,3 +74,38 @@ test_that("a plugin is found and tells of itself", {
   expect_identical(run_r("cat(plugins_downloaded())", "PJRT_PLUGIN_PATH_CPU=missing.so")$out, "FALSE")
   expect_fault(pjrt_plugin(1), "type", "expected a string, got a double value", "platform")
 })
+
+test_that("where there is no plugin the error says how to get one", {
+  out <- run_r(
+    "cat(plugins_downloaded(), tryCatch(pjrt_client(), error = conditionMessage))",
+    c(paste0("DISPATCH_CACHE_DIR=", tempfile()), "HOME=/nonexistent", "PATH=/nonexistent", "PJRT_PLUGIN_PATH_CPU=")
+  )
+  expect_match(out$out[[1]], "^FALSE no PJRT plugin found for platform cpu; looked at:$")
+  expect_match(out$out[[length(out$out)]], "^get one with: install_pjrt\\(\\); outside of R: ")
+})
+
+test_that("install_pjrt() gives the path of what is there, and says why it cannot get what is not", {
+  skip_on_cran()
+  cached <- file.path(Sys.getenv("DISPATCH_CACHE_DIR", "~/.cache/dispatch-runtime"), "plugins/cpu/xla-cpu-pjrt-0.0.1.so")
+  skip_if_not(file.exists(cached) && !nzchar(Sys.getenv("XDG_CACHE_HOME")))
+  expect_identical(normalizePath(suppressMessages(install_pjrt())), normalizePath(cached))
+  expect_fault(install_pjrt("11"), "type", "argument `cuda`: expected NULL, \"12\" or \"13\"", "cuda")
+  out <- run_r("cat(tryCatch(install_pjrt(), error = conditionMessage))", "PATH=/nonexistent")
+  expect_match(out$out, "the cpu plugin was not installed: bash is not in PATH. A plugin that is there already is used if")
+})
+
+test_that("`threads` sets the plugin's pools, which have four threads at least", {
+  skip_if_not(dir.exists("/proc/self/task"))
+  count <- function(n) {
+    code <- c(
+      sprintf("invisible(pjrt_client('cpu', threads = %d))", n),
+      "cat(length(list.files('/proc/self/task')), nzchar(Sys.getenv('PJRT_NPROC')))"
+    )
+    out <- strsplit(run_r(code)$out, " ")[[1]]
+    expect_identical(out[[2]], "FALSE")
+    as.integer(out[[1]])
+  }
+  expect_identical(count(1), count(4))
+  expect_identical(count(12) - count(4), 2L * 8L)
+  expect_fault(pjrt_client("cuda", threads = 0), "option", "argument `threads`: expected a whole number from 1 on")
+})
