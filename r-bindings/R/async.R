@@ -14,7 +14,9 @@
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' x <- pjrt_buffer(1:3)
 #' is_ready(await(x))
-#' value(as_array_async(x))
+#' promise <- as_array_async(x)
+#' # ... something else ...
+#' value(promise)
 await <- function(x, ...) UseMethod("await")
 
 #' @export

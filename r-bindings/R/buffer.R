@@ -26,12 +26,22 @@
 #' @param row_major Whether the bytes are in row-major order.
 #' @param ... For methods.
 #' @return A `PJRTBuffer`.
+#'
+#' @section Errors:
+#' Data of another type, data that does not fill the shape, a dtype that the type of the data cannot have, and with
+#' `check = TRUE` the first value that would be lost.
+#' @seealso [as_array()] for the way back, [dtype()] and [shape()], [copy_buffer()] and [release()].
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' x <- pjrt_buffer(matrix(1:6, 2, 3), dtype = "f32")
 #' x
 #' as_array(x)
 #' pjrt_scalar(2)
+#' pjrt_buffer(0, shape = c(2, 2))
+#' pjrt_empty("i32", c(2, 0))
+#'
+#' # Whatever is lost is told on request.
+#' try(pjrt_buffer(c(1.5, NA), dtype = "i32", check = TRUE))
 pjrt_buffer <- function(data, dtype = NULL, device = NULL, shape = NULL, check = FALSE, ...) {
   # Looking for a method takes longer than the upload of a number.
   if (is.object(data) || is.raw(data)) {
@@ -139,10 +149,16 @@ pjrt_empty <- function(dtype, shape, device = NULL) {
 #' @param check Whether a value that would be lost is an error.
 #' @param row_major Whether the bytes come in row-major order; else the first index runs fastest, as in R.
 #' @param ... For methods.
-#' @return An array; a raw vector.
+#' @return `as_array()` an array, `as_raw()` a raw vector.
+#'
+#' @section Errors:
+#' A buffer that was donated to a program or released; an error of the computation that makes the buffer; with
+#' `check = TRUE` a value that R does not hold.
+#' @seealso [as_array_async()] to go on meanwhile.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' as_array(pjrt_buffer(c(TRUE, FALSE)))
+#' as_array(pjrt_scalar(1L))
 #' as_raw(pjrt_buffer(1:2), row_major = TRUE)
 as_array <- function(x, check = FALSE, ...) UseMethod("as_array")
 
@@ -191,6 +207,10 @@ dim.PJRTBuffer <- function(x) {
 #' @param device A [device][pjrt_device] or the name of one.
 #' @return A buffer on the device: the same one if it is there already.
 #' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' x <- pjrt_buffer(1:3)
+#' last <- utils::tail(devices("cpu"), 1)[[1]]
+#' device(copy_buffer(x, last)) == last
 copy_buffer <- function(buffer, device) {
   .Call(savvy_rs_buffer_copy__impl, buffer, device)
 }
@@ -201,8 +221,12 @@ copy_buffer <- function(buffer, device) {
 #' buffer afterwards is an error.
 #'
 #' @param x A buffer, or an [AnvlArray] that holds one.
-#' @return `x`, invisibly.
+#' @return `x`, invisibly. To release it again does nothing.
 #' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' x <- pjrt_buffer(1:3)
+#' release(x)
+#' try(as_array(x))
 release <- function(x) {
   rs_buffer_release(if (is.list(x) && inherits(x, "AnvlArray")) buffer_of(x) else x)
   invisible(x)

@@ -12,10 +12,14 @@
 #'
 #' @param platform The platform, `"cpu"` or `"cuda"`; `NULL` is the default one.
 #' @param ... Options of the plugin, such as `cpu_device_count = 2L`, and `threads`, which sets `PJRT_NPROC` for the
-#'   plugin. They count
-#'   only where the client is made: it is an error to give options when there is one already.
-#' @param x A client, a device, or the name of a platform.
-#' @return A `PJRTClient`, or a list of [PJRTDevice][pjrt_device]s.
+#'   plugin. They count only where the client is made. For `devices()`: for methods.
+#' @param x A client, a device, or the name of a platform; `NULL` is the default one.
+#' @return `pjrt_client()` and `as_pjrt_client()` a `PJRTClient`; `devices()` a list of [PJRTDevice][pjrt_device]s.
+#'
+#' @section Errors:
+#' Options are an error where the client is there already, and so are options that the plugin does not know. To use fewer
+#' than four processors, start R on as many of them (`taskset` on Linux).
+#' @seealso [pjrt_plugin()] for where the plugin comes from.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' client <- pjrt_client("cpu")
@@ -57,10 +61,13 @@ devices.PJRTClient <- function(x = NULL, ...) rs_client_devices(x)
 
 #' The platform of an object
 #'
-#' @param x A buffer, client or device.
+#' @param x A buffer, client, device or compiled program.
 #' @param ... For methods.
 #' @return The name of the platform, such as `"cpu"`.
 #' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' platform(pjrt_device("cpu:0"))
+#' platform(pjrt_buffer(1:3))
 platform <- function(x, ...) UseMethod("platform")
 
 #' @export

@@ -7,9 +7,16 @@
 #'   default platform.
 #' @param e1,e2 Devices.
 #' @return A `PJRTDevice`. `==` and `!=` compare devices.
+#'
+#' @section Errors:
+#' The name of a device that the client does not have; the message lists those that it has.
+#' @seealso [devices()] for all devices of a platform, [device()] for the one of a buffer, and [pjrt_client()] for how many
+#'   there are.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' pjrt_device("cpu:0")
 #' pjrt_device("cpu") == pjrt_device("cpu:0")
+#' identical(device(pjrt_buffer(1)), pjrt_device("cpu"))
 pjrt_device <- function(device) {
   .Call(savvy_rs_device__impl, device, "device")
 }

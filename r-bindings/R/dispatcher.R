@@ -77,8 +77,15 @@
 #' @param args A list of arguments.
 #' @return `dispatcher()` a `Dispatcher`, `dispatch()` the value of the call, `dispatcher_size()` how many programs there
 #'   are.
+#'
+#' @section Errors:
+#' An error names the argument by its path, what was expected and what came; its code is `"type"` for what is neither an
+#' array nor R data, `"device"` or `"client"` for an array elsewhere, `"donated"` for one that is gone, `"recursive"` for a
+#' callback that dispatches its own call. What `compile` raises arrives as it is.
+#' @seealso [dispatch_explain()] for why a call compiles, [dispatcher_stats()] for what a dispatcher has done.
 #' @export
 #' @examples
+#' # With any backend: the value of a call is what `r_fun` gives.
 #' d <- dispatcher(
 #'   capacity = 8,
 #'   compile = function(info) {
@@ -90,6 +97,31 @@
 #' dispatch(d, list(x = 2, times = 3))
 #' dispatch(d, list(x = 5, times = 3))
 #' dispatcher_size(d)
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#'
+#' # With PJRT: the sum of two vectors, compiled once for each length and dtype.
+#' add <- dispatcher(
+#'   capacity = 64,
+#'   compile = function(info) {
+#'     x <- info$avals[[1]]
+#'     type <- sprintf("tensor<%dx%s>", x$shape, x$dtype)
+#'     program <- pjrt_program(sprintf(
+#'       "func.func @main(%%x: %1$s, %%y: %1$s) -> %1$s {
+#'          %%sum = stablehlo.add %%x, %%y : %1$s
+#'          return %%sum : %1$s
+#'        }", type
+#'     ))
+#'     list(
+#'       exec = pjrt_compile(program), client = pjrt_client(), device = pjrt_device("cpu:0"),
+#'       out_tree = build_tree(0), out_avals = list(x[c("dtype", "shape")])
+#'     )
+#'   },
+#'   default_device = function() pjrt_device("cpu:0")
+#' )
+#' array_of <- function(x) structure(list(data = pjrt_buffer(x), backend = "pjrt"), class = "AnvlArray")
+#' dispatch(add, list(array_of(c(1, 2, 3)), array_of(c(10, 20, 30)))) # compiles
+#' dispatch(add, list(array_of(c(4, 5, 6)), array_of(c(10, 20, 30)))) # runs
+#' add
 dispatcher <- function(capacity, compile, static = character(), backend = "pjrt", move_inputs = FALSE,
                        default_device = NULL, extractor = NULL, context = NULL) {
   .Call(savvy_rs_dispatcher__impl, capacity, compile, static, backend, move_inputs, default_device, extractor, context)
@@ -108,11 +140,22 @@ dispatcher_size <- function(dispatcher) rs_dispatcher_stats(dispatcher)$entries
 
 #' What a dispatcher has done
 #'
+#' `dispatcher_stats()` counts its calls, and `dispatcher_clear()` makes it forget its programs.
+#'
 #' @inheritParams dispatcher
 #' @return `dispatcher_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `evictions`
 #'   to make room for others, `entries` now, and the `bytes` that they take as far as the plugin says.
 #'   `dispatcher_clear()` forgets all programs and gives the dispatcher, invisibly.
 #' @export
+#' @examples
+#' d <- dispatcher(
+#'   8, function(info) list(r_fun = function(leaves) -leaves[[1]]),
+#'   backend = "plain", move_inputs = TRUE, extractor = identity
+#' )
+#' dispatch(d, list(1))
+#' dispatch(d, list(2))
+#' str(dispatcher_stats(d))
+#' dispatcher_size(dispatcher_clear(d))
 dispatcher_stats <- function(dispatcher) rs_dispatcher_stats(dispatcher)
 
 #' @rdname dispatcher_stats
@@ -133,6 +176,18 @@ dispatcher_clear <- function(dispatcher) invisible(rs_dispatcher_clear(dispatche
 #'   the `part` of the key, its value `now` and that of the nearest program, `cached`. `expect_no_compile()` the value
 #'   of the expression, invisibly.
 #' @export
+#' @examples
+#' d <- dispatcher(
+#'   8, function(info) list(r_fun = function(leaves) leaves[[1]] * info$args$times),
+#'   static = "times", backend = "plain", move_inputs = TRUE, extractor = identity
+#' )
+#' dispatch(d, list(x = 2, times = 3))
+#' dispatch_explain(d, list(x = 5, times = 3))
+#' why <- dispatch_explain(d, list(x = 5L, times = 4))
+#' why
+#' why$differences
+#' expect_no_compile(dispatch(d, list(x = 5, times = 3)))
+#' try(expect_no_compile(dispatch(d, list(x = 5, times = 4))))
 dispatch_explain <- function(dispatcher, args) {
   told <- rs_dispatch_explain(dispatcher, args)
   structure(

@@ -5,7 +5,9 @@
 #' @return A `PJRTElementType`, which [as.character()] turns into its name. `==` and `!=` compare.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' elt_type(pjrt_buffer(1))
 #' elt_type(pjrt_buffer(1)) == "f32"
+#' as.character(elt_type(pjrt_buffer(TRUE)))
 elt_type <- function(x) {
   if (inherits(x, "PJRTBuffer")) rs_buffer_dtype(x, "PJRTElementType") else rs_dtype(x, "PJRTElementType")
 }

@@ -8,7 +8,13 @@
 #' @param ... For methods.
 #' @return `dtype()` a string with the class `DataType`, `shape()` an integer vector (empty for a scalar), `device()` a
 #'   [PJRTDevice][pjrt_device].
+#' @seealso [elt_type()] for an element type that can be compared.
 #' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' x <- pjrt_buffer(matrix(1:6, 2))
+#' dtype(x)
+#' shape(x)
+#' device(x)
 dtype <- function(x, ...) UseMethod("dtype")
 
 #' @rdname dtype

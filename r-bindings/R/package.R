@@ -1,3 +1,47 @@
+#' pjrtdispatch: compiled array programs, dispatched by signature
+#'
+#' XLA compiles array programs for a device; a *PJRT plugin* is XLA for one platform. This package runs such programs from
+#' R. Its centre is the [dispatcher()]: it keeps the compiled programs of one function, compiles again only for a
+#' combination of dtypes, shapes and static values that is new, and otherwise runs what is there, in a few microseconds.
+#'
+#' @section Where to start:
+#' `install_pjrt()` gets the plugin for the CPU, once. `vignette("get-started", "pjrtdispatch")` goes from there to a
+#' dispatcher.
+#'
+#' | what | functions |
+#' |---|---|
+#' | plugins | [install_pjrt()], [plugins_downloaded()], [pjrt_plugin()], [plugin_attributes()] |
+#' | clients and devices | [pjrt_client()], [devices()], [pjrt_device()], [platform()] |
+#' | arrays on a device | [pjrt_buffer()], [pjrt_scalar()], [pjrt_empty()], [copy_buffer()], [release()] |
+#' | what they are | [dtype()], [shape()], [device()], [elt_type()] |
+#' | back to R | [as_array()], [as_raw()], [await()], [is_ready()], [as_array_async()] |
+#' | programs | [pjrt_program()], [pjrt_compile()], [pjrt_execute()], [inspect_hlo()] |
+#' | dispatchers | [dispatcher()], [dispatch()], [dispatch_explain()], [expect_no_compile()], [dispatcher_stats()] |
+#' | nested lists | [build_tree()], [flatten()], [unflatten()], [map_tree()], [tree_path()], [tree_diff()] |
+#'
+#' @section Errors:
+#' Every error of the package is a condition of class `pjrtdispatch_error` with the fields `code`, a short name that never
+#' changes, such as `"dtype"` or `"donated"`; `argument`, the path of the argument to blame, such as `b$w[[2]]`, or
+#' `NULL`; and the message and the call as always. A child process made by `fork()` (`parallel::mclapply()`) gets an
+#' error at its first use of the package; a PSOCK cluster works.
+#'
+#' @section Memory:
+#' A buffer is freed when R collects it. R sees only a few bytes of it, so the package counts what all buffers hold and
+#' lets R collect when that has grown much, or when a device has no memory left. [release()] frees a buffer at once.
+#'
+#' @section Options:
+#' * `pjrtdispatch.verbose`: with `TRUE` each compile is logged with its reason and its time.
+#' * `pjrt.print_max_rows`, `pjrt.print_max_width`, `pjrt.print_max_rows_slice`: see
+#'   [print.PJRTBuffer()].
+#'
+#' @section Environment variables:
+#' `PJRT_PLATFORM`, `PJRT_CPU_DEVICE_COUNT` and `PJRT_NPROC` are told of in [pjrt_client()], `PJRT_PLUGIN_PATH_CPU` and
+#' `PJRT_PLUGIN_PATH_CUDA` in [pjrt_plugin()].
+#'
+#' @section For packages in C, C++ and Rust:
+#' Other packages share the clients and buffers of this one by the functions in its header `pjrtdispatch.h` (list
+#' `pjrtdispatch` under `LinkingTo` and `Imports`), which says who owns what.
+#'
 #' @keywords internal
 #' @useDynLib pjrtdispatch, .registration = TRUE
 "_PACKAGE"

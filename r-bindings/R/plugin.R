@@ -6,6 +6,16 @@
 #' The plugin of a platform is the file that the environment variable `PJRT_PLUGIN_PATH_CPU` (or
 #' `PJRT_PLUGIN_PATH_CUDA`) names, else the one that `install_pjrt()` got, else the one of a pip package.
 #'
+#' `install_pjrt()` downloads the CPU plugin (60 MB, for Linux on x86-64) with Python's pip, checks it against a known sum
+#' and puts it into the cache directory: `$DISPATCH_CACHE_DIR`, else `$XDG_CACHE_HOME/dispatch-runtime`, else
+#' `~/.cache/dispatch-runtime`. If it is there already nothing happens. A plugin for CUDA is installed by pip as a
+#' package of Python.
+#'
+#' @section Errors:
+#' Where no plugin is found, the error lists the places that were looked at. `PJRT_PLUGIN_PATH_CPU` with the name of a
+#' file that is not there is an error: no other plugin is taken in its place. `install_pjrt()` tells what it lacks, such
+#' as `bash`, pip or the network.
+#'
 #' @param platform,platforms The platform, `"cpu"` or `"cuda"`. `plugins_downloaded()` takes several; `NULL` is the
 #'   default platform.
 #' @param x A plugin, or the name of a platform.
@@ -16,10 +26,15 @@
 #'   `plugin_client_create()` a [PJRTClient][pjrt_client]; `plugins_downloaded()` `TRUE` if the plugins of all
 #'   these platforms are there; `install_pjrt()` the path of the CPU plugin, invisibly.
 #' @export
+#' @examples
+#' plugins_downloaded("cpu")
+#' \dontrun{
+#' install_pjrt()
+#' }
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' plugin <- pjrt_plugin("cpu")
 #' plugin
-#' names(plugin_attributes(plugin))
+#' plugin_attributes(plugin)$stablehlo_current_version
 pjrt_plugin <- function(platform) {
   .Call(savvy_rs_plugin__impl, platform)
 }

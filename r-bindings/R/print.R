@@ -12,6 +12,11 @@
 #' @param ... Not used.
 #' @return `print()` gives `x`, invisibly; `format_buffer()` a character array of the buffer's shape.
 #' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' x <- pjrt_buffer(matrix(1:60, 20), dtype = "f32")
+#' print(x, max_rows = 3)
+#' print(x, max_rows = 1, header = FALSE, footer = "and so on")
+#' format_buffer(pjrt_buffer(c(1, NaN, 1e-300), dtype = "f64"))
 print.PJRTBuffer <- function(x,
                              max_rows = getOption("pjrt.print_max_rows", 30L),
                              max_width = getOption("pjrt.print_max_width", getOption("width")),

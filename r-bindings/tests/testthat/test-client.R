@@ -93,19 +93,3 @@ test_that("install_pjrt() gives the path of what is there, and says why it canno
   out <- run_r("cat(tryCatch(install_pjrt(), error = conditionMessage))", "PATH=/nonexistent")
   expect_match(out$out, "the cpu plugin was not installed: bash is not in PATH. A plugin that is there already is used if")
 })
-
-test_that("`threads` sets the plugin's pools, which have four threads at least", {
-  skip_if_not(dir.exists("/proc/self/task"))
-  count <- function(n) {
-    code <- c(
-      sprintf("invisible(pjrt_client('cpu', threads = %d))", n),
-      "cat(length(list.files('/proc/self/task')), nzchar(Sys.getenv('PJRT_NPROC')))"
-    )
-    out <- strsplit(run_r(code)$out, " ")[[1]]
-    expect_identical(out[[2]], "FALSE")
-    as.integer(out[[1]])
-  }
-  expect_identical(count(1), count(4))
-  expect_identical(count(12) - count(4), 2L * 8L)
-  expect_fault(pjrt_client("cuda", threads = 0), "option", "argument `threads`: expected a whole number from 1 on")
-})
