@@ -7,7 +7,8 @@
 #' * `PJRT_PLATFORM`: the platform where none is named, `cpu` unless set.
 #' * `PJRT_CPU_DEVICE_COUNT`: how many devices the CPU client has, unless the option `cpu_device_count` says so.
 #' * `PJRT_NPROC`: how many threads each pool of the CPU client has, as many as processors unless set. The plugin reads it
-#'   when the client is made, and ignores what is less than 4: the plugins that we know have no pool of fewer threads.
+#'   when the client is made, and ignores what is less than 4: the plugins that we know have no pool of fewer threads. To
+#'   use fewer processors, start R on as many of them (`taskset` on Linux).
 #' * `PJRT_PLUGIN_PATH_CPU`: the file of the CPU plugin.
 #'
 #' @param platform The platform, `"cpu"` or `"cuda"`; `NULL` is the default one.
@@ -17,8 +18,7 @@
 #' @return `pjrt_client()` and `as_pjrt_client()` a `PJRTClient`; `devices()` a list of [PJRTDevice][pjrt_device]s.
 #'
 #' @section Errors:
-#' Options are an error where the client is there already, and so are options that the plugin does not know. To use fewer
-#' than four processors, start R on as many of them (`taskset` on Linux).
+#' Options are an error where the client is there already, for they come too late.
 #' @seealso [pjrt_plugin()] for where the plugin comes from.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
