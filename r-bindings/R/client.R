@@ -13,7 +13,8 @@
 #'
 #' @param platform The platform, `"cpu"` or `"cuda"`; `NULL` is the default one.
 #' @param ... Options of the plugin, such as `cpu_device_count = 2L`, and `threads`, which sets `PJRT_NPROC` for the
-#'   plugin. They count only where the client is made. For `devices()`: for methods.
+#'   plugin. They count only where the client is made; one that the plugin does not know may be passed over by it. For
+#'   `devices()`: for methods.
 #' @param x A client, a device, or the name of a platform; `NULL` is the default one.
 #' @return `pjrt_client()` and `as_pjrt_client()` a `PJRTClient`; `devices()` a list of [PJRTDevice][pjrt_device]s.
 #'
