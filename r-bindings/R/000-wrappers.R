@@ -173,8 +173,8 @@
 }
 
 # The name of an element type with a class, from any spelling of it.
-`rs_dtype` <- function(`x`, `class`) {
-  .Call(savvy_rs_dtype__impl, `x`, `class`)
+`rs_dtype` <- function(`x`, `class`, `argument`) {
+  .Call(savvy_rs_dtype__impl, `x`, `class`, `argument`)
 }
 
 # `(f32[4], f32[4]) -> (f32[4]) on cpu:0`

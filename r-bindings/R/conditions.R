@@ -30,7 +30,17 @@ user_call <- function() {
     }
     frame <- parents[[frame]]
   }
-  found
+  as_called(found)
+}
+
+# A method of a primitive such as `==` has no frame of its generic before its own.
+as_called <- function(call) {
+  name <- if (is.call(call) && is.name(call[[1L]])) as.character(call[[1L]]) else ""
+  generic <- sub("\\.(PJRT[A-Za-z]+|AnvlArray|Dispatcher|RTree)$", "", name)
+  if (generic != name) {
+    call[[1L]] <- as.name(generic)
+  }
+  call
 }
 
 is_method_of <- function(call, generic) {

@@ -9,7 +9,7 @@
 #' elt_type(pjrt_buffer(1)) == "f32"
 #' as.character(elt_type(pjrt_buffer(TRUE)))
 elt_type <- function(x) {
-  if (inherits(x, "PJRTBuffer")) rs_buffer_dtype(x, "PJRTElementType") else rs_dtype(x, "PJRTElementType")
+  if (inherits(x, "PJRTBuffer")) rs_buffer_dtype(x, "PJRTElementType") else rs_dtype(x, "PJRTElementType", "x")
 }
 
 #' @export
@@ -26,8 +26,8 @@ print.PJRTElementType <- function(x, ...) {
 
 #' @rdname elt_type
 #' @export
-`==.PJRTElementType` <- function(e1, e2) rs_dtype(e1, NULL) == rs_dtype(e2, NULL)
+`==.PJRTElementType` <- function(e1, e2) rs_dtype(e1, NULL, "e1") == rs_dtype(e2, NULL, "e2")
 
 #' @rdname elt_type
 #' @export
-`!=.PJRTElementType` <- function(e1, e2) !(e1 == e2)
+`!=.PJRTElementType` <- function(e1, e2) rs_dtype(e1, NULL, "e1") != rs_dtype(e2, NULL, "e2")

@@ -230,8 +230,8 @@ SEXP savvy_rs_dispatcher_stats__impl(SEXP c_arg__dispatcher) {
     return handle_result(res);
 }
 
-SEXP savvy_rs_dtype__impl(SEXP c_arg__x, SEXP c_arg__class) {
-    SEXP res = savvy_rs_dtype__ffi(c_arg__x, c_arg__class);
+SEXP savvy_rs_dtype__impl(SEXP c_arg__x, SEXP c_arg__class, SEXP c_arg__argument) {
+    SEXP res = savvy_rs_dtype__ffi(c_arg__x, c_arg__class, c_arg__argument);
     return handle_result(res);
 }
 
@@ -475,7 +475,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_dispatcher_about__impl", (DL_FUNC) &savvy_rs_dispatcher_about__impl, 1},
     {"savvy_rs_dispatcher_clear__impl", (DL_FUNC) &savvy_rs_dispatcher_clear__impl, 1},
     {"savvy_rs_dispatcher_stats__impl", (DL_FUNC) &savvy_rs_dispatcher_stats__impl, 1},
-    {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 2},
+    {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 3},
     {"savvy_rs_executable_about__impl", (DL_FUNC) &savvy_rs_executable_about__impl, 1},
     {"savvy_rs_executable_device__impl", (DL_FUNC) &savvy_rs_executable_device__impl, 1},
     {"savvy_rs_executable_hlo__impl", (DL_FUNC) &savvy_rs_executable_hlo__impl, 1},

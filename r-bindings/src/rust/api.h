@@ -38,7 +38,7 @@ SEXP savvy_rs_dispatcher__ffi(SEXP c_arg__capacity, SEXP c_arg__compile, SEXP c_
 SEXP savvy_rs_dispatcher_about__ffi(SEXP c_arg__dispatcher);
 SEXP savvy_rs_dispatcher_clear__ffi(SEXP c_arg__dispatcher);
 SEXP savvy_rs_dispatcher_stats__ffi(SEXP c_arg__dispatcher);
-SEXP savvy_rs_dtype__ffi(SEXP c_arg__x, SEXP c_arg__class);
+SEXP savvy_rs_dtype__ffi(SEXP c_arg__x, SEXP c_arg__class, SEXP c_arg__argument);
 SEXP savvy_rs_executable_about__ffi(SEXP c_arg__x);
 SEXP savvy_rs_executable_device__ffi(SEXP c_arg__x);
 SEXP savvy_rs_executable_hlo__ffi(SEXP c_arg__x);

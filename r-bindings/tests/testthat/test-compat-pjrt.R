@@ -16,3 +16,12 @@ test_that("code that asks for pjrt (>= 0.4.0) and says pjrt:: runs", {
   expect_s3_class(x, "PJRTBuffer")
   expect_identical(pjrt::as_array(x), matrix(c(1, 2, 3, 4), 2))
 })
+
+test_that("a package that imports from pjrt (>= 0.4.0) is installed and runs", {
+  lib <- install_stand_in(
+    "usespjrt", "twice", "twice <- function(x) as_array(dispatcher_of(x)); dispatcher_of <- function(x) pjrt::pjrt_buffer(2 * x)",
+    "importFrom(pjrt, as_array)", "Imports: pjrt (>= 0.4.0)"
+  )
+  out <- run_with(lib, "cat(usespjrt::twice(21))", load = "")
+  expect_identical(out, "42")
+})

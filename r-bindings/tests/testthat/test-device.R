@@ -43,3 +43,11 @@ test_that("a handle is checked: its kind, its class, whether it is alive", {
   foreign <- structure(methods::new("externalptr"), class = "PJRTDevice")
   expect_fault(format(foreign), "type", "one that this package did not make")
 })
+
+test_that("the call of an error is that of the user, also of an operator", {
+  device <- pjrt_device("cpu")
+  condition <- expect_fault(device == "cpu:0", "type", "expected a PJRTDevice, got a string", "e2")
+  expect_identical(condition$call[[1]], as.name("=="))
+  condition <- expect_fault(elt_type("f32") != "zz", "unknown_dtype", "argument `e2`: expected one of bool", "e2")
+  expect_identical(condition$call[[1]], as.name("!="))
+})

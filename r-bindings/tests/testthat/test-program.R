@@ -164,3 +164,12 @@ test_that("execution options are checked where they are made", {
   expect_fault(pjrt_execution_options(launch_id = 2^40), "value", "at most 32 bits, got 1099511627776", "launch_id")
   expect_fault(pjrt_execution_options(launch_id = NULL), "type", "expected a whole number, got NULL", "launch_id")
 })
+
+test_that("a path may be that of the home folder", {
+  home <- tempfile("home")
+  dir.create(home)
+  writeLines(add_text, file.path(home, "add.mlir"))
+  ran <- run_r("cat(format(pjrt_compile(pjrt_program(path = '~/add.mlir'))))", paste0("HOME=", home, " PJRT_PLUGIN_PATH_CPU=", sub(".*: (.*)>$", "\\1", format(pjrt_plugin("cpu")))))
+  expect_identical(ran$out, "<PJRTLoadedExecutable (f32[3], f32[3]) -> (f32[3]) on cpu:0>")
+  expect_fault(pjrt_program(character()), "type", "expected a program, got a character vector of length 0", "src")
+})

@@ -2,7 +2,7 @@
 
 use dispatch_r::buffer::{self, wait};
 use dispatch_r::client::{device_object, read_device};
-use dispatch_r::runtime::{DType, HostArray, HostView};
+use dispatch_r::runtime::{Aval, DType, HostArray, HostView};
 use dispatch_r::{arg, as_array, as_raw, describe, entry, make, memory, upload, Arg, Fault, Result, SEXP};
 use savvy::savvy;
 
@@ -79,16 +79,12 @@ fn rs_buffer_of_bytes(
         let row_major = arg(&row_major, "row_major").flag()?;
         let device = read_device(arg(&device, "device"))?;
         let bytes = arg(&data, "data").bytes()?;
-        let expected = shape.iter().try_fold(dtype.size() as i64, |n, &size| n.checked_mul(size));
-        if expected != Some(bytes.len() as i64) {
-            let size = expected.map_or("too many".into(), |n| n.to_string());
-            let got = format!("{}", bytes.len());
-            return Err(Fault::argument(
-                "shape",
-                "data",
-                format!("{size} bytes for this dtype and shape"),
-                got,
-            ));
+        let Some(aval) = Aval::try_new(dtype, &shape) else {
+            return Err(Fault::argument("shape", "shape", "one with fewer elements", sizes(&shape)));
+        };
+        if aval.size_bytes() != bytes.len() {
+            let expected = format!("{} bytes for this dtype and shape", aval.size_bytes());
+            return Err(Fault::argument("shape", "data", expected, bytes.len()));
         }
         if dtype == DType::Bool && bytes.iter().any(|&byte| byte > 1) {
             return Err(Fault::argument("value", "data", "bytes of 0 and 1 for dtype bool", "others"));
@@ -157,8 +153,11 @@ fn rs_buffer_dtype(x: savvy::Sexp, class: savvy::Sexp) -> savvy::Result<savvy::S
 
 /// The name of an element type with a class, from any spelling of it.
 #[savvy]
-fn rs_dtype(x: savvy::Sexp, class: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| classed(arg(&x, "x").dtype()?, class.0))
+fn rs_dtype(x: savvy::Sexp, class: savvy::Sexp, argument: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let argument = arg(&argument, "argument").string()?;
+        classed(arg(&x, &argument).dtype()?, class.0)
+    })
 }
 
 fn classed(dtype: DType, class: SEXP) -> Result<SEXP> {

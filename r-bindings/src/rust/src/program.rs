@@ -32,7 +32,10 @@ fn rs_program(src: savvy::Sexp, path: savvy::Sexp, format: savvy::Sexp) -> savvy
         let code = match (src.optional(), path.optional()) {
             (Some(src), None) if src.kind() == "raw" => src.bytes()?.to_vec(),
             // A vector of lines is a text, as `readLines()` gives it.
-            (Some(src), None) => src.strings()?.join("\n").into_bytes(),
+            (Some(src), None) => match src.strings()?.as_slice() {
+                [] => return Err(src.expected("a program")),
+                lines => lines.join("\n").into_bytes(),
+            },
             (None, Some(path)) => read(path)?,
             (None, None) => return Err(Fault::new("type", "one of `src` and `path` has to be given")),
             (Some(_), Some(_)) => {

@@ -157,11 +157,16 @@ fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root>
             SET_VECTOR_ELT(avals, i as Length, aval);
             SET_VECTOR_ELT(aval, 0, if leaf.is_array { shared.array } else { shared.rdata });
             SET_VECTOR_ELT(aval, 1, Rf_ScalarString(atoms.type_name(seen.dtype)));
-            let shape = Rf_allocVector(INTSXP, seen.shape.len() as Length);
+            // No array of R's has a size beyond its integers, but one of a plugin may.
+            let is_integer = seen.shape.iter().all(|&n| n <= i32::MAX as u64);
+            let kind = if is_integer { INTSXP } else { REALSXP };
+            let shape = Rf_allocVector(kind, seen.shape.len() as Length);
             SET_VECTOR_ELT(aval, 2, shape);
             for (k, &n) in seen.shape.iter().enumerate() {
-                // No array of R's has a size beyond; of a plugin's array it would be the largest integer.
-                INTEGER(shape).add(k).write(i32::try_from(n as i64).unwrap_or(i32::MAX));
+                match is_integer {
+                    true => INTEGER(shape).add(k).write(n as i32),
+                    false => REAL(shape).add(k).write(n as f64),
+                }
             }
             SHALLOW_DUPLICATE_ATTRIB(aval, shared.aval);
         }

@@ -1,0 +1,23 @@
+# A small package with these R files, installed into a library of its own.
+install_stand_in <- function(name, exports, code, namespace = character(), description = character()) {
+  folder <- file.path(tempfile("source"), name)
+  lib <- tempfile("library")
+  dir.create(file.path(folder, "R"), recursive = TRUE)
+  dir.create(lib)
+  writeLines(c(paste("Package:", name), "Version: 0.0.1", "Title: A Stand-In", "Description: For tests.", description), file.path(folder, "DESCRIPTION"))
+  writeLines(c(sprintf("export(%s)", exports), namespace), file.path(folder, "NAMESPACE"))
+  writeLines(code, file.path(folder, "R", "all.R"))
+  utils::install.packages(folder, lib, repos = NULL, type = "source", quiet = TRUE, INSTALL_opts = c("--no-test-load", "--no-docs"))
+  lib
+}
+
+# Runs code in a new R process that has the stand-ins too; gives what it prints.
+run_with <- function(libs, code, load = "library(pjrtdispatch)") {
+  file <- tempfile(fileext = ".R")
+  on.exit(unlink(file))
+  paths <- paste0("R_LIBS=", paste(c(libs, .libPaths()), collapse = .Platform$path.sep))
+  writeLines(c(load, code), file)
+  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = FALSE, env = paths))
+  expect_null(attr(out, "status"))
+  out[!grepl("^(WARNING|[IW]0000)", out)]
+}
