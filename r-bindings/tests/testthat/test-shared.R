@@ -225,6 +225,26 @@ test_that("buffers go round between packages without a leak, and live as long as
   expect_identical(rs_live_bytes(), before)
 })
 
+test_that("nothing that packages share is collected while it is in use", {
+  run <- function() {
+    x <- pjrt_buffer(c(1, 2))
+    y <- families$axpy(x, borrower$give(c(1, 2), NULL) |> as_array() |> pjrt_buffer(), pjrt_scalar(2))
+    list(
+      values(y), values(families$same(borrower$lend(c(5, 6), "cpu:1"))), borrower$about(y)$dims,
+      condition_of(borrower$about("a"))$code, condition_of(families$axpy(x, x, "a"))$argument,
+      format(families$device_of("cpu:1"))
+    )
+  }
+  expected <- run()
+  old <- gctorture2(8)
+  on.exit(gctorture2(old))
+  for (i in 1:3) {
+    result <- run()
+  }
+  gctorture2(old)
+  expect_identical(result, expected)
+})
+
 test_that("packages may be unloaded and loaded again", {
   out <- run_r(c(
     "x <- pjrt_buffer(c(1, 2)); y <- borrower::lend(c(3, 4), NULL); client <- pjrt_client()",
