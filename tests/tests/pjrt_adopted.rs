@@ -94,5 +94,5 @@ fn what_an_adopted_client_consumes_is_gone_for_the_owner() {
     assert_eq!(family.call(&lent).unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
     assert!(a.is_donated());
     assert_eq!(a.to_vec::<f32>().unwrap_err().code(), "donated");
-    assert_eq!(family.call(&lend(&a, adopted)).unwrap_err().code(), "donated");
+    assert_eq!(family.call(lend(&a, adopted)).unwrap_err().code(), "donated");
 }
