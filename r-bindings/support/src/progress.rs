@@ -1,17 +1,24 @@
 //! Telling the user of compiles.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::time::Duration;
 
 use crate::fault::Result;
 use crate::ffi::*;
+use crate::main_thread::MainThread;
 use crate::root::Root;
 use crate::unwind::protect;
 
 /// Whether compiles are logged: `options(pjrtdispatch.verbose = TRUE)`.
 pub(crate) fn is_verbose() -> Result<bool> {
-    // SAFETY: the symbol is one that R keeps; reading an option does not change it.
-    let option = protect(|| unsafe { Rf_GetOption1(Rf_install(c"pjrtdispatch.verbose".as_ptr())) })?;
+    static SYMBOL: MainThread<Cell<SEXP>> = MainThread::new(Cell::new(std::ptr::null_mut()));
+    if SYMBOL.get().get().is_null() {
+        // SAFETY: R keeps symbols for ever.
+        SYMBOL.get().set(protect(|| unsafe { Rf_install(c"pjrtdispatch.verbose".as_ptr()) })?);
+    }
+    // SAFETY: the object is a symbol; reading an option neither allocates nor fails.
+    let option = unsafe { Rf_GetOption1(SYMBOL.get().get()) };
     // SAFETY: the vector has an element.
     Ok(TYPEOF(option) == LGLSXP && Rf_xlength(option) == 1 && unsafe { *LOGICAL_RO(option) } == 1)
 }

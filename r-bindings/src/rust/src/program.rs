@@ -11,6 +11,7 @@ use dispatch_r::runtime::program::Source;
 use dispatch_r::runtime::{Array, Aval, Executable};
 use dispatch_r::{arg, buffer, entry, make, memory, wrap, Arg, Fault, Handle, Kind, Result, Root, SEXP};
 use savvy::savvy;
+use smallvec::SmallVec;
 
 /// A program as it is given to the compiler.
 pub struct Program(Arc<Source>);
@@ -83,6 +84,9 @@ fn rs_compile(program: savvy::Sexp, options: savvy::Sexp, device: savvy::Sexp) -
     })
 }
 
+/// As many as most programs take, without an allocation.
+type Few<T> = SmallVec<[T; 8]>;
+
 /// Runs a program; a list of buffers, or the one buffer if it gives one and that is asked for.
 #[savvy]
 fn rs_execute(
@@ -102,8 +106,8 @@ fn rs_execute(
             .iter()
             .enumerate()
             .map(|(i, &input)| buffer::get_element(input, "...", i))
-            .collect::<Result<Vec<Array>>>()?;
-        let args: Vec<&Array> = inputs.iter().collect();
+            .collect::<Result<Few<Array>>>()?;
+        let args: Few<&Array> = inputs.iter().collect();
         let keep = match arg(&keep, "non_donatable_input_indices").optional() {
             None => Vec::new(),
             Some(keep) => keep.integers()?,

@@ -175,11 +175,11 @@ pub(super) fn avals(atoms: &Atoms, x: SEXP, field: &str, optional: bool) -> Resu
             if TYPEOF(x) != VECSXP {
                 return Err(wrong(&at(""), "a list of dtype and shape", describe::value(x)));
             }
-            let dtype = place::element(x, atoms.dtype).unwrap_or(nil());
+            let [dtype, shape] =
+                place::elements_of(x, [atoms.dtype, atoms.shape]).map(|x| x.unwrap_or(nil()));
             let Some(dtype) = place::dtype(atoms, dtype)? else {
                 return Err(wrong(&at("$dtype"), "a dtype", place::describe_dtype(dtype)));
             };
-            let shape = place::element(x, atoms.shape).unwrap_or(nil());
             let sizes = savvy::Sexp(shape);
             let sizes = arg(&sizes, "shape").shape();
             sizes

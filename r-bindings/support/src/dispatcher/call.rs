@@ -201,11 +201,12 @@ impl<'a> Call<'a> {
 
     #[inline]
     pub fn is_static(&self, name: SEXP) -> bool {
-        let statics = &self.dispatcher.statics;
-        statics.contains(&name) || self.is_static_by_content(name)
+        let dispatcher = self.dispatcher;
+        dispatcher.statics.contains(&name) || !dispatcher.statics_are_ascii && self.is_static_by_content(name)
     }
 
     /// Strings of R's cache are equal if they are the same, but for encodings.
+    #[cold]
     fn is_static_by_content(&self, name: SEXP) -> bool {
         // SAFETY: reading the encoding of a string.
         if unsafe { Rf_getCharCE(name) } == CE_UTF8 {

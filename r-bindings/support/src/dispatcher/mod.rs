@@ -54,6 +54,8 @@ pub struct Dispatcher {
     callbacks: Callbacks,
     /// Names of static arguments, strings of R's cache.
     statics: Vec<SEXP>,
+    /// Whether all those are ASCII: then equal names are the same object, whatever their encoding.
+    statics_are_ascii: bool,
     atoms: Atoms,
     /// Keeps the R objects above alive, and those of the entries. The handle of the dispatcher refers to it, so that R
     /// can collect what refers to the dispatcher in turn.
@@ -149,6 +151,7 @@ impl Dispatcher {
         let held = Held::new(&objects)?;
         // Rooted until the handle refers to it.
         let root = Root::new(held.list())?;
+        let statics_are_ascii = statics.iter().all(|name| name.is_ascii());
         // SAFETY: the vectors have as many strings, which `held` keeps.
         let (statics, backend) = unsafe {
             let statics = (0..statics.len() as Length).map(|i| STRING_ELT(names.get(), i)).collect();
@@ -161,6 +164,7 @@ impl Dispatcher {
             move_inputs,
             callbacks,
             statics,
+            statics_are_ascii,
             atoms,
             held,
             scratch: Cell::new(None),

@@ -146,20 +146,19 @@ pub(super) fn extract(atoms: &Atoms, extractor: SEXP, x: SEXP) -> Result<Extract
     if TYPEOF(top) != VECSXP {
         return Err(wrong("its result", "a list of aval, device and backend", top));
     }
-    let aval = element(top, atoms.aval).unwrap_or(nil());
+    let [aval, backend, device] = elements_of(top, [atoms.aval, atoms.backend, atoms.device]);
+    let (aval, backend) = (aval.unwrap_or(nil()), backend.unwrap_or(nil()));
     if TYPEOF(aval) != VECSXP {
         return Err(wrong("`aval`", "a list of dtype and shape", aval));
     }
-    let named = element(aval, atoms.dtype).unwrap_or(nil());
+    let [named, shape] = elements_of(aval, [atoms.dtype, atoms.shape]).map(|x| x.unwrap_or(nil()));
     let Some(dtype) = dtype(atoms, named).map_err(Wrong::fault)? else {
         return Err(wrong("`aval$dtype`", "a DataType", named));
     };
-    let shape = element(aval, atoms.shape).unwrap_or(nil());
-    let backend = element(top, atoms.backend).unwrap_or(nil());
     if TYPEOF(backend) != STRSXP || Rf_xlength(backend) != 1 {
         return Err(wrong("`backend`", "a string", backend));
     }
-    let Some(device) = element(top, atoms.device) else {
+    let Some(device) = device else {
         return Err(wrong("`device`", "a device", nil()));
     };
     Ok(Extracted { dtype, shape, device, backend, list })
@@ -171,14 +170,21 @@ pub(super) fn wrong(field: &str, expected: &str, got: SEXP) -> Box<Wrong> {
     Wrong::new("extractor", expected, describe_dtype(got))
 }
 
-/// The element of a list with this name, a string of R's cache in ASCII.
-#[inline]
-pub(super) fn element(list: SEXP, name: SEXP) -> Option<SEXP> {
-    // SAFETY: reading the names of a list does not allocate; it has as many elements.
-    unsafe {
-        let names = strings(list_names(list)).ok()?;
-        names.iter().position(|&other| other == name).map(|i| VECTOR_ELT(list, i as Length))
+/// The elements of a list with these names, strings of R's cache in ASCII; the first of equal ones.
+#[inline(always)]
+pub(super) fn elements_of<const N: usize>(list: SEXP, wanted: [SEXP; N]) -> [Option<SEXP>; N] {
+    let mut found = [None; N];
+    // SAFETY: the list keeps its names.
+    let names = unsafe { strings(list_names(list)) }.unwrap_or_default();
+    for (i, &name) in names.iter().enumerate().rev() {
+        for (found, &wanted) in found.iter_mut().zip(&wanted) {
+            if name == wanted {
+                // SAFETY: the list has as many elements as names.
+                *found = Some(unsafe { VECTOR_ELT(list, i as Length) });
+            }
+        }
     }
+    found
 }
 
 /// A dtype that R code names; nothing if it is none.
