@@ -58,7 +58,6 @@ pub(super) struct Program {
     pub phantoms: Vec<(Aval, bool)>,
     /// The dynamic leaves that are arrays and that the program consumes.
     pub donated: Vec<u32>,
-    pub outputs: Box<[Aval]>,
     /// For each result an `AnvlArray` without data.
     pub templates: Box<[SEXP]>,
     /// The structure of the results, unless it is one result.
@@ -66,6 +65,12 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// What the results are.
+    #[inline]
+    pub fn outputs(&self) -> &[Aval] {
+        self.executable().outputs()
+    }
+
     #[inline]
     pub fn executable(&self) -> &Executable {
         // SAFETY: the entry keeps the R object that owns it.
@@ -199,7 +204,6 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
         uploads,
         phantoms,
         donated,
-        outputs: outputs.into(),
         templates: elements,
         structure: of_results,
     };

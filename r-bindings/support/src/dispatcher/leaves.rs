@@ -22,6 +22,7 @@ pub(super) struct Leaf {
 }
 
 /// What a leaf is to the key.
+#[derive(PartialEq)]
 pub(super) struct LeafAval<'a> {
     pub dtype: &'static str,
     pub shape: &'a [u64],

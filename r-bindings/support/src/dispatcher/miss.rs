@@ -9,6 +9,7 @@ use dispatch_runtime::cache::Pin;
 
 use super::call::Call;
 use super::entry::{self, Entry};
+use super::leaves::Leaf;
 use super::place;
 use super::signature::Structure;
 use super::{Dispatcher, WATCHES};
@@ -145,6 +146,7 @@ fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root>
         set(5, default_device);
         set(6, context);
         let mut dynamic = call.leaves().iter();
+        let mut last: Option<(Leaf, SEXP)> = None;
         for (i, &value) in values.iter().enumerate() {
             SET_VECTOR_ELT(list, i as Length, value);
             LOGICAL(is_static).add(i).write(mask[i].into());
@@ -153,6 +155,13 @@ fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root>
             }
             let Some(&leaf) = dynamic.next() else { continue };
             let seen = call.aval(leaf);
+            // One R object may stand in many places: nobody changes it in place.
+            if let Some((other, aval)) = last {
+                if leaf.is_array == other.is_array && seen == call.aval(other) {
+                    SET_VECTOR_ELT(avals, i as Length, aval);
+                    continue;
+                }
+            }
             let aval = Rf_allocVector(VECSXP, AVAL.len() as Length);
             SET_VECTOR_ELT(avals, i as Length, aval);
             SET_VECTOR_ELT(aval, 0, if leaf.is_array { shared.array } else { shared.rdata });
@@ -169,6 +178,7 @@ fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root>
                 }
             }
             SHALLOW_DUPLICATE_ATTRIB(aval, shared.aval);
+            last = Some((leaf, aval));
         }
         SHALLOW_DUPLICATE_ATTRIB(info, shared.info);
         Rf_unprotect(1);

@@ -121,7 +121,7 @@ impl Results {
     #[inline]
     pub fn finish(self, program: &Program, results: &mut [Option<RawBuffer>]) -> Result<SEXP> {
         let device = program.device;
-        for (i, (result, aval)) in results.iter_mut().zip(&program.outputs).enumerate() {
+        for (i, (result, aval)) in results.iter_mut().zip(program.outputs()).enumerate() {
             let raw = result.take().expect("an engine that reports success fills every result");
             // SAFETY: a new buffer that is ours, of the dtype and shape that the engine promises for it.
             let array =

@@ -176,7 +176,7 @@ impl Call<'_> {
         }
         let results = &mut self.scratch.results;
         results.clear();
-        results.resize(program.outputs.len(), None);
+        results.resize(program.outputs().len(), None);
         // SAFETY: the arguments are as many as the program takes, of its dtypes and shapes: those of the key, which were
         // compared when the entry was made. They are alive and on its device.
         let ran = unsafe { program.executable().compiled().execute(buffers, results) };
