@@ -131,3 +131,38 @@ test_that("no static value is the beginning of another one", {
   expect_identical(compiles_for(list("a", "b"), list("ab"), list("a\001b"), list(list("a"), "b"), list("a", list("b"))), 5L)
   expect_identical(compiles_for(c("a", NA), "a", c(a = "a"), list(a = "a")), 4L)
 })
+
+test_that("random values are one key exactly if they are identical", {
+  environments <- list(globalenv(), new.env(), new.env())
+  some <- function(x, most) sample(x, sample(0:most, 1), TRUE)
+  atom <- function() {
+    switch(sample(15, 1),
+      some(c(NA, TRUE, FALSE), 3), some(c(NA, 0L, 1L), 3), some(c(NA, NaN, 0, -0, Inf), 3), some(c("a", NA, "", "\u00e9"), 3),
+      complex(real = sample(c(0, NA, NaN, -0), 2, TRUE), imaginary = sample(c(0, 1, NaN), 2, TRUE)),
+      as.raw(some(0:2, 9)), NULL, sample(environments, 1)[[1]], quote(x), as.call(list(quote(f), sample(1:2, 1))),
+      eval(
+        parse(text = sample(c("function(x) x", "function(x) {x}", "function(y) y"), 1), keep.source = sample(c(TRUE, FALSE), 1)),
+        sample(environments, 1)[[1]]
+      ),
+      factor(sample(c("a", "b"), 1)), sample(1:2, 1):3, as.pairlist(list(a = sample(1:2, 1))), expression(a, b)[sample(2, 1)]
+    )
+  }
+  value <- function(depth) {
+    x <- if (depth > 0 && runif(1) < 0.5) lapply(seq_len(sample(0:3, 1)), function(i) value(depth - 1)) else atom()
+    if (is.vector(x) && length(x) && runif(1) < 0.3) names(x) <- sample(c("a", "b", ""), length(x), TRUE)
+    if (is.vector(x) && runif(1) < 0.4) for (name in sample(c("p", "q"), sample(0:2, 1))) attr(x, name) <- atom()
+    x
+  }
+  set.seed(1)
+  values <- lapply(1:150, function(i) value(1))
+  keys <- lapply(values, key)
+  equal <- 0
+  for (i in seq_along(values)) {
+    for (j in seq_len(i - 1)) {
+      same <- identical(values[[i]], values[[j]], num.eq = FALSE)
+      equal <- equal + same
+      if (same != identical(keys[[i]], keys[[j]])) fail(paste(deparse1(values[[i]]), "and", deparse1(values[[j]])))
+    }
+  }
+  expect_gt(equal, 100)
+})
