@@ -46,7 +46,7 @@ pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
     got <- if (is.character(format) && length(format) == 1L) deparse(format) else rs_describe(format)
     raise_("value", sprintf("argument `format`: expected \"mlir\" or \"hlo\", got %s", got), "format")
   }
-  .Call(savvy_rs_program__impl, src, if (is.character(path)) path.expand(path) else path, format)
+  .Call(savvy_rs_program__impl, src, if (is.character(path) && all(Encoding(path) != "bytes")) path.expand(path) else path, format)
 }
 
 #' @rdname pjrt_program

@@ -25,7 +25,8 @@ pub fn value(x: SEXP) -> String {
         REALSXP => vector("double"),
         CPLXSXP => vector("complex"),
         RAWSXP => vector("raw"),
-        STRSXP if length == 1 && text(x, 0).is_none() => "NA".into(),
+        STRSXP if length == 1 && is_na(x) => "NA".into(),
+        STRSXP if length == 1 && text(x, 0).is_none() => "a string of bytes without an encoding".into(),
         STRSXP if length == 1 => "a string".into(),
         STRSXP => vector("character"),
         VECSXP => format!("a list of length {length}"),
@@ -43,6 +44,7 @@ fn is_na(x: SEXP) -> bool {
     unsafe {
         match TYPEOF(x) {
             LGLSXP | INTSXP => elements::<i32>(x).is_ok_and(|x| x == [NA_INTEGER]),
+            STRSXP => elements::<SEXP>(x).is_ok_and(|x| x == [R_NaString]),
             REALSXP => elements::<f64>(x).is_ok_and(|x| x.first().is_some_and(|&x| R_IsNA(x) != 0)),
             _ => false,
         }

@@ -93,3 +93,18 @@ test_that("install_pjrt() gives the path of what is there, and says why it canno
   out <- run_r("cat(tryCatch(install_pjrt(), error = conditionMessage))", "PATH=/nonexistent")
   expect_match(out$out, "the cpu plugin was not installed: bash is not in PATH. A plugin that is there already is used if")
 })
+
+test_that("a platform that does not exist is told in R's words", {
+  expected <- "platform: expected \"cpu\" or \"cuda\", got \"moon\""
+  for (call in expression(pjrt_client("moon"), pjrt_plugin("moon"), plugins_downloaded(c("cpu", "moon")), devices("moon"))) {
+    condition <- expect_fault(eval(call), "option", expected)
+    expect_identical(condition$call, call)
+  }
+  expect_fault(plugins_downloaded(1), "type", "expected the names of platforms, got a double value", "platforms")
+  expect_fault(plugin_client_create(pjrt_plugin("cpu"), "cuda"), "value", "expected \"cpu\", the platform of the plugin", "platform")
+  expect_fault(as_pjrt_client(1), "type", "expected a PJRTClient, a PJRTDevice or the name of a platform", "x")
+  fake <- structure(list(), class = c("PJRTClient", "PJRTPlugin", "PJRTBuffer"))
+  expect_fault(as_pjrt_client(fake), "type", "got a PJRTClient", "x")
+  expect_s3_class(condition_of(as_pjrt_plugin(fake)), "pjrtdispatch_error")
+  expect_fault(pjrt_buffer(structure(list(), class = "PJRTBuffer")), "type", "expected a PJRTBuffer", "data")
+})

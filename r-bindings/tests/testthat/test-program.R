@@ -173,3 +173,10 @@ test_that("a path may be that of the home folder", {
   expect_identical(ran$out, "<PJRTLoadedExecutable (f32[3], f32[3]) -> (f32[3]) on cpu:0>")
   expect_fault(pjrt_program(character()), "type", "expected a program, got a character vector of length 0", "src")
 })
+
+test_that("bytes without an encoding are no string", {
+  bytes <- "\xff"
+  Encoding(bytes) <- "bytes"
+  expect_fault(pjrt_program(path = bytes), "type", "expected a string, got a string of bytes without an encoding", "path")
+  expect_fault(pjrt_device(bytes), "type", "got a string of bytes", "device")
+})

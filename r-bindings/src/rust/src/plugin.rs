@@ -1,7 +1,6 @@
 //! Plugins.
 
 use dispatch_r::runtime::engine::pjrt::{ClientOptions, OptionValue, PjrtPlugin};
-use dispatch_r::runtime::Error;
 use dispatch_r::{arg, client, entry, make, wrap, Arg, Fault, Handle, Kind, Result, Root};
 use savvy::savvy;
 
@@ -30,10 +29,10 @@ fn rs_plugin(platform: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
 #[savvy]
 fn rs_plugin_found(platform: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let found = match PjrtPlugin::find(&arg(&platform, "platforms").string()?.to_lowercase()) {
+        let found = match client::find_plugin(&arg(&platform, "platforms").string()?.to_lowercase()) {
             Ok(_) => true,
-            Err(Error::PluginNotFound { .. } | Error::Plugin { .. }) => false,
-            Err(other) => return Err(other.into()),
+            Err(Fault::Condition(told)) if matches!(&*told.code, "plugin_not_found" | "plugin") => false,
+            Err(other) => return Err(other),
         };
         Ok(make::flag(found)?.release())
     })
