@@ -101,8 +101,10 @@ pub(super) fn compile(
 
 fn load(shared: &'static Shared, (code, format): (&[u8], &CStr), options: &[u8]) -> Result<Arc<Loaded>> {
     let plugin = shared.plugin;
+    // MLIR's parser looks at the byte behind a text that ends in a word, and takes it for the NUL of a C++ string.
+    let ended = [code, b"\0"].concat();
     let mut program: Roomy<PJRT_Program> = Roomy::new(plugin);
-    program.args.code = code.as_ptr().cast_mut().cast();
+    program.args.code = ended.as_ptr().cast_mut().cast();
     program.args.code_size = code.len();
     program.args.format = format.as_ptr();
     program.args.format_size = format.count_bytes();
