@@ -114,6 +114,7 @@ unsafe extern "C" {
     pub fn Rf_eval(call: SEXP, environment: SEXP) -> SEXP;
     pub fn R_MakeUnwindCont() -> SEXP;
     pub fn R_CheckUserInterrupt();
+    pub fn R_CheckStack2(more: usize);
     pub fn REprintf(format: *const c_char, ...);
 }
 

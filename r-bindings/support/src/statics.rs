@@ -21,7 +21,7 @@ use dispatch_runtime::key::Sink;
 use crate::arg::slice;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::unwind::protect;
+use crate::unwind::{check_stack, protect};
 
 /// Where the words go.
 pub trait Words {
@@ -167,6 +167,7 @@ impl<W: Words> Traversal<'_, W> {
         if self.depth == DEPTH {
             return Err(Fault::new("value", format!("a value is nested more than {DEPTH} levels deep")));
         }
+        check_stack(self.depth)?;
         self.depth += 1;
         self.node(x)?;
         self.depth -= 1;

@@ -150,3 +150,21 @@ pub fn check_interrupt() -> Result<()> {
     // SAFETY: the function takes nothing.
     protect(|| unsafe { R_CheckUserInterrupt() })
 }
+
+/// How many levels of a recursion go between two looks at the stack, and how much each takes at most.
+const LEVELS: u32 = 32;
+const LEVEL: usize = 4 << 10;
+
+/// An R error if the stack, which R code may have used up nearly, has no room for the next levels of a recursion.
+///
+/// Called at each level. R keeps a reserve that is enough for the first ones.
+#[inline(always)]
+pub(crate) fn check_stack(depth: u32) -> Result<()> {
+    if depth % LEVELS != LEVELS - 1 { Ok(()) } else { room_on_stack() }
+}
+
+#[cold]
+fn room_on_stack() -> Result<()> {
+    // SAFETY: the function compares addresses.
+    protect(|| unsafe { R_CheckStack2(LEVELS as usize * LEVEL) })
+}

@@ -174,13 +174,22 @@ impl Target<'_> {
             let small: smallvec::SmallVec<[T; SMALL]> = values.iter().map(|&x| convert(x)).collect();
             return self.upload(&small);
         }
-        self.upload(&values.iter().map(|&x| convert(x)).collect::<Vec<T>>())
+        let mut converted = Vec::new();
+        converted.try_reserve_exact(values.len()).map_err(|_| no_memory(values.len() * size_of::<T>()))?;
+        converted.extend(values.iter().map(|&x| convert(x)));
+        self.upload(&converted)
     }
 
     fn upload<T: Element>(&self, values: &[T]) -> Result<Array> {
         let view = HostView::new(values, self.shape)?;
         memory::with_retry(|| self.device.client().upload_column_major(view, self.device))
     }
+}
+
+/// R goes on where Rust would end the process.
+#[cold]
+fn no_memory(bytes: usize) -> Fault {
+    Fault::new("memory", format!("there is no memory for another {bytes} bytes on the host"))
 }
 
 /// A cast that never fails; see the head of this file.

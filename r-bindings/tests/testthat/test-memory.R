@@ -204,6 +204,35 @@ test_that("a callback may do whatever R can", {
   expect_identical(withRestarts(dispatch(plain(function(x) invokeRestart("mine", 5))$d, list(1)), mine = identity), 5)
 })
 
+test_that("a recursion without end is R's own error, wherever the stack ends", {
+  run <- run_r('
+    options(expressions = 500000)
+    wrong <- function(expr) cat(sub(".*(C stack usage|infinite recursion|too deeply).*", "\\\\1", tryCatch(expr, error = conditionMessage)), "\n")
+    plain <- function(compile) {
+      dispatcher(50L, compile, static = "s", backend = "plain", move_inputs = TRUE, extractor = identity)
+    }
+    p <- plain(function(info) list(r_fun = function(leaves) dispatch(p, leaves)))
+    wrong(dispatch(p, list(1)))
+    compiling <- plain(function(info) dispatch(compiling, c(info$args, 1)))
+    wrong(dispatch(compiling, list(1)))
+    # Values that take much of the stack themselves.
+    deep <- 1
+    for (i in 1:1900) deep <- list(deep)
+    q <- plain(function(info) list(r_fun = function(leaves) 1))
+    recursive <- function(call) {
+      recurse <- function(n) {
+        call()
+        recurse(n + 1)
+      }
+      wrong(recurse(1))
+    }
+    recursive(function() dispatch(q, list(1, s = deep)))
+    recursive(function() dispatch(q, list(1, deep)))
+    recursive(function() build_tree(deep))')
+  expect_identical(run$out, rep("C stack usage ", 5))
+  expect_identical(run$status, 0L)
+})
+
 test_that("a child of a fork is refused, whatever it calls, and the parent goes on", {
   skip_on_os("windows")
   e <- echo()

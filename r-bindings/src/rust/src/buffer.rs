@@ -92,7 +92,7 @@ fn rs_buffer_of_bytes(
         // R's vectors are aligned to 8 bytes at least, and empty ones have no address.
         let copy;
         let view = if bytes.is_empty() || bytes.as_ptr().align_offset(16) != 0 {
-            copy = aligned(dtype, &shape, bytes);
+            copy = aligned(dtype, &shape, bytes)?;
             copy.view()
         } else {
             // SAFETY: as many elements as the shape says, aligned; every content is a value of the numeric types, and
@@ -109,11 +109,11 @@ fn rs_buffer_of_bytes(
 }
 
 /// Bytes of elements in aligned memory.
-fn aligned(dtype: DType, shape: &[i64], bytes: &[u8]) -> HostArray {
-    let mut out = HostArray::zeros(dtype, shape);
+fn aligned(dtype: DType, shape: &[i64], bytes: &[u8]) -> Result<HostArray> {
+    let mut out = HostArray::try_zeros(dtype, shape)?;
     // SAFETY: the caller has checked that these are elements of the dtype.
     unsafe { out.bytes_mut() }.copy_from_slice(bytes);
-    out
+    Ok(out)
 }
 
 /// A buffer of zeros.

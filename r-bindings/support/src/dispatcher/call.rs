@@ -30,6 +30,7 @@ use crate::ffi::*;
 use crate::root::Root;
 use crate::statics;
 use crate::tree::{self, NodeKind};
+use crate::unwind::check_stack;
 
 const LIST: u64 = 1;
 const NULL: u64 = 2;
@@ -155,6 +156,7 @@ impl<'a> Call<'a> {
                     let expected = format!("lists nested at most {DEPTH} deep");
                     return Err(Wrong::new("value", expected, "more".into()));
                 }
+                check_stack(depth).map_err(Wrong::fault)?;
                 self.list(value, depth + 1, false)
             }
             NodeKind::Null => {

@@ -265,7 +265,7 @@ fn copy(array: &Array, program: &Program) -> Result<Array> {
     if array.client() == program.device.client() {
         return Ok(array.to_device(program.device)?);
     }
-    let mut host = HostArray::zeros(array.dtype(), array.shape());
+    let mut host = HostArray::try_zeros(array.dtype(), array.shape())?;
     // SAFETY: the engine writes valid elements.
     array.read_bytes(unsafe { host.bytes_mut() })?;
     Ok(program.device.client().upload(host.view(), program.device)?)
