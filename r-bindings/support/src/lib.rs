@@ -8,6 +8,9 @@
 //! * [`protect`] is how Rust goes out. Everything of R's API that can fail, allocate or run R code is called inside;
 //!   a jump becomes [`Fault::Jump`], which takes its way through Rust as any other error and is continued by the
 //!   C wrapper that called the entry.
+//!
+//! A package calls [`attach`] and then [`shared::join`] when it is loaded. From then on its clients and buffers are those
+//! of the package `pjrtdispatch`, and of every other package that is built so.
 
 // R's API takes and gives plain pointers to objects of R. Every value that comes in from R is one, and the functions
 // here that take one from Rust say what else they ask for.

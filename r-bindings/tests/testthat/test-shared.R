@@ -191,6 +191,13 @@ test_that("errors of the other copy name the argument, the class and the call", 
   expect_fault(families$axpy(pjrt_buffer(1:2), x, x), "dtype", "argument `x`", "x")
 })
 
+test_that("a handle of another library is refused, not looked into", {
+  expect_fault(
+    families$own_device(pjrt_device("cpu:0")), "type",
+    "argument `x`: expected a PJRTDevice, got one of another copy of this toolkit", "x"
+  )
+})
+
 test_that("what another package's family consumes is gone here", {
   x <- pjrt_buffer(c(1, 2))
   expect_identical(values(families$doubled(x)), c(2, 4))

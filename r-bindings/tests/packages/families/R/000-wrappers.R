@@ -25,6 +25,11 @@
   .Call(savvy_rs_hold__impl, `x`)
 }
 
+# Takes only a device that this library made, and there is none.
+`rs_own_device` <- function(`x`) {
+  .Call(savvy_rs_own_device__impl, `x`)
+}
+
 `rs_same` <- function(`x`) {
   .Call(savvy_rs_same__impl, `x`)
 }

@@ -70,6 +70,11 @@ SEXP savvy_rs_hold__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_own_device__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_own_device__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_same__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_same__ffi(c_arg__x);
     return handle_result(res);
@@ -88,6 +93,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_device_of__impl", (DL_FUNC) &savvy_rs_device_of__impl, 1},
     {"savvy_rs_doubled__impl", (DL_FUNC) &savvy_rs_doubled__impl, 1},
     {"savvy_rs_hold__impl", (DL_FUNC) &savvy_rs_hold__impl, 1},
+    {"savvy_rs_own_device__impl", (DL_FUNC) &savvy_rs_own_device__impl, 1},
     {"savvy_rs_same__impl", (DL_FUNC) &savvy_rs_same__impl, 1},
     {"savvy_rs_upload__impl", (DL_FUNC) &savvy_rs_upload__impl, 2},
     {NULL, NULL, 0}

@@ -6,5 +6,6 @@ SEXP savvy_rs_client_of__ffi(SEXP c_arg__platform);
 SEXP savvy_rs_device_of__ffi(SEXP c_arg__device);
 SEXP savvy_rs_doubled__ffi(SEXP c_arg__x);
 SEXP savvy_rs_hold__ffi(SEXP c_arg__x);
+SEXP savvy_rs_own_device__ffi(SEXP c_arg__x);
 SEXP savvy_rs_same__ffi(SEXP c_arg__x);
 SEXP savvy_rs_upload__ffi(SEXP c_arg__x, SEXP c_arg__device);

@@ -78,6 +78,15 @@ fn rs_device_of(device: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| client::device_object(client::read_device(arg(&device, "device"))?))
 }
 
+/// Takes only a device that this library made, and there is none.
+#[savvy]
+fn rs_own_device(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let device: &Device = arg(&x, "x").handle()?;
+        Ok(dispatch_r::make::string(&device.to_string())?.release())
+    })
+}
+
 #[savvy]
 fn rs_upload(x: savvy::Sexp, device: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
