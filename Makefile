@@ -106,8 +106,8 @@ check: ## check-r, short forms of test-plugins and sanitize
 	@$(MAKE) sanitize SHORT=1
 
 .PHONY: sanitize
-sanitize: ## the cache under loom, the runtime under AddressSanitizer and valgrind, where installed
-	@scripts/setup
+sanitize: ## the cache under loom, the runtime and the R package under AddressSanitizer and valgrind, where installed
+	@scripts/setup r
 	@SHORT=$(SHORT) scripts/sanitize $(locked)
 
 .PHONY: lint

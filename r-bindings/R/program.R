@@ -5,6 +5,14 @@
 #'
 #' A run may go on after `pjrt_execute()` returns, see [await()].
 #'
+#' @section Time:
+#' The user can interrupt a compile: the compiler then ends its work in the background, and what it makes is dropped. In an
+#' interactive session a compile that takes longer than a second is shown. `options(pjrtdispatch.verbose = TRUE)` logs
+#' every compile with its time.
+#'
+#' Waiting for a result can be interrupted too; the computation goes on. A program whose operations are cheap runs before
+#' `pjrt_execute()` returns, by the plugin's choice, even if it repeats them in a long loop. That cannot be interrupted.
+#'
 #' @section Donated inputs:
 #' A program may take over the memory of an input for a result, if it says so by the attribute `tf.aliasing_output` or
 #' `jax.buffer_donor` of the argument. The buffer is gone afterwards: using it is an error, and so is passing it twice.

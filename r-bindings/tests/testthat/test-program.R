@@ -124,6 +124,31 @@ test_that("the optimised program is shown", {
   expect_identical(inspect_hlo(pjrt_compile(program)), inspect_hlo(program))
 })
 
+test_that("every compile is logged on request, with the program's name and its time", {
+  named <- pjrt_program(paste("module @jit_add {", add_text, "}", sep = "\n"))
+  expect_silent(pjrt_compile(named))
+  old <- options(pjrtdispatch.verbose = TRUE)
+  on.exit(options(old))
+  expect_message(
+    pjrt_compile(named, device = "cpu:1"),
+    "^pjrtdispatch: compiled jit_add \\(6 lines\\) for cpu:1 in [0-9]+\\.[0-9]{3} s\n$"
+  )
+  expect_message(pjrt_compile(pjrt_program(add_text)), "compiled a program of 4 lines for cpu:0 in")
+  expect_message(inspect_hlo(named), "compiled jit_add")
+  # A dispatcher tells of its own, once, with the reason.
+  e <- echo()
+  said <- testthat::capture_messages(dispatch(e$d, list(anvl(array(1:3)))))
+  expect_match(said, "^pjrtdispatch: compiled in [0-9]+\\.[0-9]{3} s, miss: nothing is compiled yet\n$")
+  expect_length(said, 1)
+  expect_silent(dispatch(e$d, list(anvl(array(4:6)))))
+  # A failure is an error and no compile; what listens may stop it all.
+  expect_no_message(try(pjrt_compile(pjrt_program("nonsense")), silent = TRUE))
+  expect_identical(tryCatch(dispatch(e$d, list(anvl(matrix(1)))), message = function(m) "stopped"), "stopped")
+  options(old)
+  expect_identical(values(dispatch(e$d, list(anvl(matrix(1))))), list(matrix(1)))
+  expect_identical(dispatcher_stats(e$d)$hits, 2L)
+})
+
 test_that("compile options are those of XLA", {
   expect_s3_class(pjrt_compile(pjrt_program(add_text), new_compile_options(raw())), "PJRTLoadedExecutable")
   expect_fault(pjrt_compile(pjrt_program(add_text), new_compile_options(as.raw(255))), "option", "CompileOptionsProto")
