@@ -8,6 +8,7 @@
 #' @param ... For `print()`: passed to the method for buffers. Else not used.
 #' @return `print()` gives `x`, invisibly; `dim()` the sizes, `NULL` of a scalar; `as_array()` an R array; the others a
 #'   vector.
+#' @seealso [dispatch()], which gives them, and [release()].
 #' @name AnvlArray
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' x <- pjrt_buffer(matrix(c(1, 2, 3, 4), 2))

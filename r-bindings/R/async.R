@@ -10,6 +10,7 @@
 #' @param ... For methods.
 #' @return `await()` gives `x`, invisibly; `is_ready()` `TRUE` or `FALSE`; `as_array_async()` a `PJRTArrayPromise`;
 #'   `value()` an array.
+#' @seealso [as_array()], which waits and copies at once.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' x <- pjrt_buffer(1:3)

@@ -118,7 +118,9 @@
 #'   },
 #'   default_device = function() pjrt_device("cpu:0")
 #' )
-#' array_of <- function(x) structure(list(data = pjrt_buffer(x), backend = "pjrt"), class = "AnvlArray")
+#' array_of <- function(x) {
+#'   structure(list(data = pjrt_buffer(x), backend = "pjrt"), class = "AnvlArray")
+#' }
 #' dispatch(add, list(array_of(c(1, 2, 3)), array_of(c(10, 20, 30)))) # compiles
 #' dispatch(add, list(array_of(c(4, 5, 6)), array_of(c(10, 20, 30)))) # runs
 #' add
@@ -146,6 +148,7 @@ dispatcher_size <- function(dispatcher) rs_dispatcher_stats(dispatcher)$entries
 #' @return `dispatcher_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `evictions`
 #'   to make room for others, `entries` now, and the `bytes` that they take as far as the plugin says.
 #'   `dispatcher_clear()` forgets all programs and gives the dispatcher, invisibly.
+#' @seealso [dispatch_explain()] for the reasons.
 #' @export
 #' @examples
 #' d <- dispatcher(
@@ -175,6 +178,7 @@ dispatcher_clear <- function(dispatcher) invisible(rs_dispatcher_clear(dispatche
 #' @return `dispatch_explain()` a `DispatchExplanation`, a list of `hit`, a `message`, and `differences`, a data frame of
 #'   the `part` of the key, its value `now` and that of the nearest program, `cached`. `expect_no_compile()` the value
 #'   of the expression, invisibly.
+#' @seealso [dispatcher_stats()] for numbers.
 #' @export
 #' @examples
 #' d <- dispatcher(

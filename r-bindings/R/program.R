@@ -36,6 +36,12 @@
 #' @param launch_id A number that tells launches apart.
 #' @return `pjrt_program()` a `PJRTProgram`; `pjrt_compile()` a `PJRTLoadedExecutable`; `pjrt_execute()` a buffer or a
 #'   list of buffers; `inspect_hlo()` the program that the compiler made, as HLO text.
+#'
+#' @section Errors:
+#' A program that XLA does not compile: the code is `"pjrt"`, and the message is XLA's, with lines and columns. An input of
+#' another dtype, shape or device than the program's, or of too many or too few, named by its position. An input that
+#' was donated or released. What goes wrong while the program runs appears where its result is waited for.
+#' @seealso [dispatcher()], which compiles on demand.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #' program <- pjrt_program("

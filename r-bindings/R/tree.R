@@ -21,6 +21,9 @@
 #' @param max How many lines are printed at most.
 #' @param ... Nothing.
 #' @return `build_tree()` an `RTree`, `flatten()` a list of the leaves without names, `unflatten()` the nested list.
+#'
+#' @section Errors:
+#' A list with an `NA` among its names, told by the path of the list; leaves of another number than the tree has.
 #' @seealso [map_tree()] to change all leaves, [tree_size()] and [tree_root_kind()] to look at a tree, [tree_equal()] to
 #'   compare trees, [tree_concat()] to make trees from trees.
 #' @export
@@ -71,6 +74,10 @@ as_leaves <- function(x) {
 #'   `flatten_fun()` gives a function. It takes as many arguments as `in_tree` has leaves, calls `f` with the arguments
 #'   that they are together, and returns a list of two: `tree`, the tree of what `f` returned, and `leaves`, the list of
 #'   its leaves.
+#'
+#' @section Errors:
+#' Lists of different structure in `.l`, with the place where they differ. What `.f` raises arrives as it is.
+#' @seealso [build_tree()] for what is a leaf.
 #' @export
 #' @examples
 #' weights <- list(layer = list(w = matrix(1, 2, 2), b = 0), scale = 2)
@@ -152,6 +159,10 @@ as_function <- function(f, argument) {
 #' * `tree_child_kinds()`: what the root's children are, in the words of `tree_root_kind()`.
 #' * `tree_child_sizes()`: how many leaves each of the root's children has.
 #' * `tree_repr()`: the structure as a string, as R code with `*` for a leaf. Different trees have different strings.
+#'
+#' @section Errors:
+#' A number in `i` that is not that of a leaf.
+#' @seealso [build_tree()]
 #' @export
 #' @examples
 #' tree <- build_tree(list(a = 1, b = list(2, `my w` = 3), c = NULL))
@@ -211,6 +222,7 @@ tree_repr <- function(tree) {
 #'   almost always have different ones.
 #' * `tree_diff()`: a string for each place where the trees differ, which tells its path and what differs;
 #'   `character()` if the trees are equal.
+#' @seealso [build_tree()]
 #' @export
 #' @examples
 #' a <- build_tree(list(x = 1, y = list(2, 3)))
@@ -246,6 +258,11 @@ tree_diff <- function(a, b) {
 #' * `tree_concat()`: the tree of a list of what the trees stand for.
 #' * `tree_filter_by_names()`: the tree of the list with only these children, in their old order.
 #' * `tree_leaf_mask()`: a logical vector with one element for each leaf, `TRUE` if the leaf is in one of these children.
+#'
+#' @section Errors:
+#' A child that is no tree; the tree of a list without names where names are asked for; a position that the list does not
+#' have.
+#' @seealso [build_tree()]
 #' @export
 #' @examples
 #' model <- build_tree(list(w = 1, b = 2))
