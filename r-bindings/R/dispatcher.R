@@ -129,7 +129,8 @@ dispatcher <- function(capacity, compile, static = character(), backend = "pjrt"
   .Call(savvy_rs_dispatcher__impl, capacity, compile, static, backend, move_inputs, default_device, extractor, context)
 }
 
-# The native function behind `dispatch()`, set when the package is loaded: `.Call()` takes it without a search.
+# The native function behind `dispatch()`, in whose place it is put when the package is loaded: neither R nor `.Call()`
+# has to look for it.
 dispatch_symbol <- NULL
 
 #' @rdname dispatcher

@@ -91,7 +91,8 @@ impl<'a> Data<'a> {
 /// `x` is a vector whose elements are of type `T`, and R keeps it alive and unchanged for `'a`.
 #[inline(always)]
 pub unsafe fn elements<'a, T>(x: SEXP) -> Result<&'a [T]> {
-    let length = Rf_xlength(x) as usize;
+    // SAFETY: by the caller's promise.
+    let length = unsafe { XLENGTH(x) } as usize;
     // Empty vectors have no address.
     if length == 0 {
         return Ok(&[]);

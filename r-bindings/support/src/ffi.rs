@@ -52,6 +52,8 @@ unsafe extern "C" {
 
     pub safe fn TYPEOF(x: SEXP) -> c_uint;
     pub safe fn Rf_xlength(x: SEXP) -> Length;
+    /// Faster than `Rf_xlength`, for vectors and strings only: of anything else it is an error of R's.
+    pub fn XLENGTH(x: SEXP) -> Length;
     pub safe fn Rf_isObject(x: SEXP) -> c_int;
     pub safe fn R_IsNA(x: f64) -> c_int;
     pub safe fn ALTREP(x: SEXP) -> c_int;

@@ -100,7 +100,7 @@ pub(crate) fn encode_bytes(flag: u64, bytes: &[u8], words: &mut impl Words) {
 #[inline]
 pub(crate) fn string_bytes<'a>(x: SEXP) -> Result<(u64, &'a [u8])> {
     // SAFETY: a string of R has as many bytes, and lives as long as what it was read from.
-    let bytes = unsafe { slice(R_CHAR(x).cast::<u8>(), Rf_xlength(x) as usize) };
+    let bytes = unsafe { slice(R_CHAR(x).cast::<u8>(), XLENGTH(x) as usize) };
     // SAFETY: reading the encoding of a string.
     match unsafe { Rf_getCharCE(x) } {
         CE_UTF8 => Ok((0, bytes)),

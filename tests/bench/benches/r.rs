@@ -15,8 +15,16 @@ const LIBRARY: &str = "DISPATCH_BENCH_R_LIB";
 const PLUGIN: &str = "PJRT_PLUGIN_PATH_CPU";
 
 /// A name, and in how many processes it runs.
-const PARTS: [(&str, usize); 6] =
-    [("hit", 3), ("leaves", 3), ("closure", 3), ("miss", 3), ("jax", 2), ("copies", 1)];
+const PARTS: [(&str, usize); 8] = [
+    ("hit", 3),
+    ("arguments", 3),
+    ("functions", 3),
+    ("leaves", 3),
+    ("closure", 3),
+    ("miss", 3),
+    ("jax", 2),
+    ("copies", 1),
+];
 
 fn main() {
     if !dispatch_bench::asked_to_measure() {

@@ -82,61 +82,80 @@ prepared <- function(buffers, scalar = FALSE) {
 
 parts <- list()
 
-# The hit, a static argument, a bare number, and what the other functions take.
+# The hit of two arrays.
 parts$hit <- function() {
   d <- sums()
   executable <- .Call(floor_compile, program(2L))
   execute <- function(x, y) .Call(floor_call, executable, x, y)
-  s <- array_of(0.5, integer())
-  with_static <- list(x, y, s = 3)
-  without <- list(x, y)
   raw <- prepared(list(bx, by))
-  with_number <- list(x, 0.5)
-  with_scalar <- list(x, s)
-  pjrt_executable <- answer(2L)$exec
-  buffer_x <- x$data
-  buffer_y <- y$data
-  number <- pjrt_buffer(1)
-  # The last one, with what was made by dispatch.
+  before <- list(x, y)
   made <- list(dispatch(d, list(x, y)), dispatch(d, list(y, y)))
   times <- rounds(list(
     "dispatch(d, list(x, y))" = case(dispatch(d, list(x, y))),
     "an R function that executes and wraps" = case(execute(bx, by)),
     "the same again" = case(execute(bx, by)),
-    "dispatch, list made before" = case(dispatch(d, without)),
+    "dispatch, list made before" = case(dispatch(d, before)),
     "dispatch, arrays from dispatch" = case(dispatch(d, made)),
-    "dispatch with a static scalar" = case(dispatch(d, with_static)),
-    "dispatch(d, list(x, y, s = 3))" = case(dispatch(d, list(x, y, s = 3))),
-    "dispatch with a scalar array" = case(dispatch(d, with_scalar)),
-    "dispatch with a bare number" = case(dispatch(d, with_number)),
-    "raw upload of a number, ended" = case_in_c(function(n) .Call(floor_upload, 0.5, n)),
-    "raw execute, result ended" = case_in_c(function(n) .Call(floor_execute, raw, n)),
-    "pjrt_buffer(1)" = case(pjrt_buffer(1)),
-    "as_array(x)" = case(as_array(number)),
-    "pjrt_execute(f, x, y)" = case(pjrt_execute(pjrt_executable, buffer_x, buffer_y))
-  ), 1500L, 26L)
+    "raw execute, result ended" = case_in_c(function(n) .Call(floor_execute, raw, n))
+  ), 1000L, 50L)
   show_rounds("R: a hit of two arrays f32[4]", times)
   at <- function(name) times[, name]
   dispatch_ <- at("dispatch(d, list(x, y))")
   execute_ <- at("an R function that executes and wraps")
-  before <- at("dispatch, list made before")
+  before_ <- at("dispatch, list made before")
   figure("R floor: raw execute, result ended", at("raw execute, result ended"), "µs")
-  figure("R floor: raw upload of a scalar, ended", at("raw upload of a number, ended"), "µs")
   figure("R floor: an R function that executes and wraps", execute_, "µs")
   figure("R control: the same minus itself", at("the same again") - execute_, "µs")
   figure("R hit: dispatch(d, list(x, y))", dispatch_, "µs")
   figure("R hit: dispatch minus an R function that executes and wraps", dispatch_ - execute_, "µs", 1.0)
-  figure("R hit: arrays that dispatch made, over others", at("dispatch, arrays from dispatch") - before, "µs")
-  figure("R hit: a static scalar added", at("dispatch with a static scalar") - before, "µs", 0.15)
-  figure("R hit: a static scalar added, its list made too", at("dispatch(d, list(x, y, s = 3))") - dispatch_, "µs")
-  figure(
-    "R hit: a bare double instead of an array, minus raw upload",
-    at("dispatch with a bare number") - at("dispatch with a scalar array") - at("raw upload of a number, ended"),
-    "µs", 0.5
-  )
-  figure("R: pjrt_buffer(1)", at("pjrt_buffer(1)"), "µs", 5)
-  figure("R: as_array() of one element", at("as_array(x)"), "µs", 5)
-  figure("R: pjrt_execute() of two arrays", at("pjrt_execute(f, x, y)"), "µs", 5)
+  figure("R hit: the same where the list is made before", before_ - execute_, "µs")
+  figure("R hit: arrays that dispatch made, over others", at("dispatch, arrays from dispatch") - before_, "µs")
+}
+
+# A static argument, and a bare number.
+parts$arguments <- function() {
+  d <- sums()
+  s <- array_of(0.5, integer())
+  with_static <- list(x, y, s = 3)
+  without <- list(x, y)
+  with_number <- list(x, 0.5)
+  with_scalar <- list(x, s)
+  times <- rounds(list(
+    "dispatch" = case(dispatch(d, without)),
+    "dispatch with a static scalar" = case(dispatch(d, with_static)),
+    "dispatch(d, list(x, y))" = case(dispatch(d, list(x, y))),
+    "dispatch(d, list(x, y, s = 3))" = case(dispatch(d, list(x, y, s = 3))),
+    "dispatch with a scalar array" = case(dispatch(d, with_scalar)),
+    "dispatch with a bare number" = case(dispatch(d, with_number)),
+    "raw upload of a number, ended" = case_in_c(function(n) .Call(floor_upload, 0.5, n))
+  ), 800L, 50L)
+  show_rounds("R: a static argument, a bare number", times)
+  at <- function(name) times[, name]
+  static <- at("dispatch with a static scalar") - at("dispatch")
+  with_list <- at("dispatch(d, list(x, y, s = 3))") - at("dispatch(d, list(x, y))")
+  number <- at("dispatch with a bare number") - at("dispatch with a scalar array")
+  upload <- at("raw upload of a number, ended")
+  figure("R floor: raw upload of a scalar, ended", upload, "µs")
+  figure("R hit: a static scalar added", static, "µs", 0.15)
+  figure("R hit: a static scalar added, its list made too", with_list, "µs")
+  figure("R hit: a bare double instead of an array, minus raw upload", number - upload, "µs", 0.5)
+}
+
+# The functions for buffers and programs.
+parts$functions <- function() {
+  executable <- answer(2L)$exec
+  buffer_x <- x$data
+  buffer_y <- y$data
+  number <- pjrt_buffer(1)
+  times <- rounds(list(
+    "pjrt_buffer(1)" = case(pjrt_buffer(1)),
+    "as_array(x)" = case(as_array(number)),
+    "pjrt_execute(f, x, y)" = case(pjrt_execute(executable, buffer_x, buffer_y))
+  ), 800L, 50L)
+  show_rounds("R: functions", times)
+  figure("R: pjrt_buffer(1)", times[, 1L], "µs", 5)
+  figure("R: as_array() of one element", times[, 2L], "µs", 5)
+  figure("R: pjrt_execute() of two arrays", times[, 3L], "µs", 5)
 }
 
 # Many arrays.
