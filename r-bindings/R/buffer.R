@@ -8,14 +8,15 @@
 #' @section Element types:
 #' The element types (dtypes) are `bool`, `i8`, `i16`, `i32`, `i64`, `ui8`, `ui16`, `ui32`, `ui64`, `f16`, `bf16`,
 #' `f32`, `f64`, `c64` and `c128`. Without `dtype`, logical data is `bool`, integer `i32`, double `f32`,
-#' `bit64::integer64` `i64` and complex `c64`. Double data can have any dtype, integer and `integer64` any number type,
+#' `bit64::integer64` `i64` and complex `c64`. Double data can have any dtype, integer and `integer64` any but `bool`,
 #' logical only `bool`, complex only a complex one. Raw data holds the bytes of elements and has to say of which.
 #'
 #' @section Values that a dtype does not hold:
-#' With `check = TRUE` they are an error: numbers out of range, fractions and missing values in an integer type, finite
-#' numbers that would become infinite, missing values in any type but `f64` and `c128`. Otherwise numbers become what is
-#' nearest in the range, fractions are cut off, and a missing value becomes `NaN` in a float type, `TRUE` as a `bool`,
-#' and the least or no number in an integer type.
+#' With `check = TRUE` they are an error: numbers out of range, fractions and missing values in an integer type, numbers
+#' other than 0 and 1 in `bool`, finite numbers that would become infinite, integers that a float type would round, and
+#' missing values in any type but `f64` and `c128`. That a double is rounded to a shorter float type is none. Otherwise
+#' numbers become what is nearest, rounded once; in an integer type fractions are cut off; and a missing value becomes
+#' `NaN` in a float type, `TRUE` as a `bool`, and the least number or 0 in an integer type.
 #'
 #' @param data A logical, integer, double, `integer64`, complex or raw vector or array, or a buffer, which is returned as
 #'   it is.

@@ -43,9 +43,11 @@
 #' * `out_avals`: for each result `list(dtype, shape)`,
 #' * `const_arrays`, optional: buffers that come before the inputs,
 #' * `phantom_specs`, optional: a list of `list(dtype, shape)`, buffers made for each call that come after the inputs, for
-#'   results to be written to,
+#'   results to be written to; what is in them is not told,
 #' * `input_dtypes`, for calls with bare R data: for each dynamic leaf the dtype that it is uploaded at, `NA` for an array.
-#'   A double may become any dtype, an integer any but `"bool"`, a logical only `"bool"`.
+#'   A double may become any dtype, an integer any but `"bool"`, a logical only `"bool"`. A value that the dtype does
+#'   not hold (a fraction in an integer type, a number out of range, `NA` other than in a float type) is an error of
+#'   the call.
 #'
 #' For any other backend it gives a list with `r_fun`, a function of the list of the dynamic leaves (of an array its
 #' `$data`), whose value is that of the call.

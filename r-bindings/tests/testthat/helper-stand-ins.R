@@ -4,10 +4,12 @@ install_stand_in <- function(name, exports, code, namespace = character(), descr
   lib <- tempfile("library")
   dir.create(file.path(folder, "R"), recursive = TRUE)
   dir.create(lib)
-  writeLines(c(paste("Package:", name), "Version: 0.0.1", "Title: A Stand-In", "Description: For tests.", description), file.path(folder, "DESCRIPTION"))
+  about <- c(paste("Package:", name), "Version: 0.0.1", "Title: A Stand-In", "Description: For tests.", description)
+  writeLines(about, file.path(folder, "DESCRIPTION"))
   writeLines(c(sprintf("export(%s)", exports), namespace), file.path(folder, "NAMESPACE"))
   writeLines(code, file.path(folder, "R", "all.R"))
-  utils::install.packages(folder, lib, repos = NULL, type = "source", quiet = TRUE, INSTALL_opts = c("--no-test-load", "--no-docs"))
+  options <- c("--no-test-load", "--no-docs")
+  utils::install.packages(folder, lib, repos = NULL, type = "source", quiet = TRUE, INSTALL_opts = options)
   lib
 }
 
@@ -17,7 +19,8 @@ run_with <- function(libs, code, load = "library(pjrtdispatch)") {
   on.exit(unlink(file))
   paths <- paste0("R_LIBS=", paste(c(libs, .libPaths()), collapse = .Platform$path.sep))
   writeLines(c(load, code), file)
-  out <- suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = FALSE, env = paths))
+  rscript <- file.path(R.home("bin"), "Rscript")
+  out <- suppressWarnings(system2(rscript, c("--vanilla", file), stdout = TRUE, stderr = FALSE, env = paths))
   expect_null(attr(out, "status"))
   out[!grepl("^(WARNING|[IW]0000)", out)]
 }

@@ -142,7 +142,8 @@ test_that("an integer becomes the same or the nearest value in every number type
         text <- read_text(as_integer_text(-2^31, dtype), dtype)
         expected <- if (dtype %in% c("i64", "ui32", "ui64")) text else as.integer(text)
       } else {
-        expected <- switch(dtype, f64 = NA_real_, c128 = complex(real = NA, imaginary = 0), c64 = complex(real = NaN, imaginary = 0), NaN)
+        missing <- if (dtype %in% c("f64", "c128")) NA else NaN
+        expected <- if (startsWith(dtype, "c")) complex(real = missing, imaginary = 0) else as.numeric(missing)
       }
       if (!same_bits(got[i], expected)) {
         fail(sprintf("%s as %s is %s, expected %s", x, dtype, got[i], expected))
@@ -169,7 +170,8 @@ test_that("a logical is a bool and nothing else", {
   }
   expect_identical(as_read(pjrt_buffer(c(TRUE, FALSE, NA))), c(TRUE, FALSE, TRUE))
   expect_identical(as_read(pjrt_buffer(c(TRUE, FALSE), check = TRUE)), c(TRUE, FALSE))
-  expect_fault(pjrt_buffer(c(TRUE, NA), check = TRUE), "value", "no missing values, which bool does not hold, got NA as element 2")
+  message <- "no missing values, which bool does not hold, got NA as element 2"
+  expect_fault(pjrt_buffer(c(TRUE, NA), check = TRUE), "value", message)
 })
 
 # Whole numbers of up to 64 bits: a sign, and which bits are set, from the highest.
@@ -177,8 +179,8 @@ wide_numbers <- list(
   list(1, 0), list(-1, 0), list(1, 53), list(1, c(53, 0)), list(-1, c(53, 0)), list(1, c(53, 1, 0)), list(1, c(62, 0)),
   list(1, 62:0), list(-1, 62:0), list(1, c(62, 38)), list(1, c(62, 38, 0)), list(1, c(62, 39, 38)), list(1, c(24, 0)),
   list(1, c(25, 1, 0)), list(1, c(60, 36, 8, 0)), list(1, c(61, 37)), list(1, c(61, 37, 7, 0)), list(-1, c(61, 37, 7, 0)),
-  list(1, c(15, 4)), list(1, c(15, 4, 0)), list(1, 15:4), list(1, c(15:5, 3:0)), list(1, c(62, 54)), list(1, c(62, 54, 0)), list(1, c(12, 1)),
-  list(1, c(62, 54, 38)), list(1, c(60, 52, 28, 0)), list(1, c(7, 0)), list(-1, 7)
+  list(1, c(15, 4)), list(1, c(15, 4, 0)), list(1, 15:4), list(1, c(15:5, 3:0)), list(1, c(62, 54)),
+  list(1, c(62, 54, 0)), list(1, c(12, 1)), list(1, c(62, 54, 38)), list(1, c(60, 52, 28, 0)), list(1, c(7, 0)), list(-1, 7)
 )
 
 wide_value <- function(number) {
@@ -222,7 +224,8 @@ test_that("an integer64 is rounded once, keeps its bits, and is refused where it
       range[2] <- if (is.na(range[2])) bit64::lim.integer64()[2] else range[2]
       range[1] <- if (is.na(range[1])) bit64::lim.integer64()[1] else range[1]
       near <- as.character(if (x < range[1]) range[1] else if (x > range[2]) range[2] else x)
-      expect_identical(as.character(as_read(pjrt_scalar(x, dtype = dtype))), if (dtype == "i32" && near == "-2147483648") NA_character_ else near)
+      read <- if (dtype == "i32" && near == "-2147483648") NA_character_ else near
+      expect_identical(as.character(as_read(pjrt_scalar(x, dtype = dtype))), read)
       refused <- inherits(condition_of(pjrt_scalar(x, dtype = dtype, check = TRUE)), "pjrtdispatch_error")
       if (refused == (near == text)) fail(sprintf("%s as %s: refused is %s", text, dtype, refused))
     }
@@ -273,7 +276,9 @@ test_that("the message tells which value is lost, in R's words", {
 })
 
 test_that("check = TRUE on reading refuses what R has no number for", {
-  refused <- function(x, dtype) inherits(condition_of(as_array(pjrt_buffer(x, dtype = dtype), check = TRUE)), "pjrtdispatch_error")
+  refused <- function(x, dtype) {
+    inherits(condition_of(as_array(pjrt_buffer(x, dtype = dtype), check = TRUE)), "pjrtdispatch_error")
+  }
   expect_true(refused(-2^31, "i32"))
   expect_false(refused(-2^31 + 1, "i32"))
   expect_true(refused(-2^63, "i64"))

@@ -573,7 +573,9 @@ test_that("callbacks may clear the dispatcher, drop it, or dispatch from finaliz
 })
 
 test_that("a size beyond R's integers reaches compile as it is", {
-  p <- plain(extractor = function(leaf) list(aval = list(dtype = "i8", shape = c(3e9, 2)), device = "here", backend = "plain"))
+  p <- plain(extractor = function(leaf) {
+    list(aval = list(dtype = "i8", shape = c(3e9, 2)), device = "here", backend = "plain")
+  })
   dispatch(p$d, list(plain_array(1)))
   expect_identical(p$infos()[[1]]$avals[[1]]$shape, c(3e9, 2))
 })

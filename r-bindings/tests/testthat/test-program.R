@@ -194,7 +194,9 @@ test_that("a path may be that of the home folder", {
   home <- tempfile("home")
   dir.create(home)
   writeLines(add_text, file.path(home, "add.mlir"))
-  ran <- run_r("cat(format(pjrt_compile(pjrt_program(path = '~/add.mlir'))))", paste0("HOME=", home, " PJRT_PLUGIN_PATH_CPU=", sub(".*: (.*)>$", "\\1", format(pjrt_plugin("cpu")))))
+  plugin <- sub(".*: (.*)>$", "\\1", format(pjrt_plugin("cpu")))
+  code <- "cat(format(pjrt_compile(pjrt_program(path = '~/add.mlir'))))"
+  ran <- run_r(code, paste0("HOME=", home, " PJRT_PLUGIN_PATH_CPU=", plugin))
   expect_identical(ran$out, "<PJRTLoadedExecutable (f32[3], f32[3]) -> (f32[3]) on cpu:0>")
   expect_fault(pjrt_program(character()), "type", "expected a program, got a character vector of length 0", "src")
 })
