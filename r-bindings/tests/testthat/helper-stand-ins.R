@@ -24,3 +24,6 @@ run_with <- function(libs, code, load = "library(pjrtdispatch)") {
   expect_null(attr(out, "status"))
   out[!grepl("^(WARNING|[IW]0000)", out)]
 }
+
+# Whether the package itself is there, beside which a stand-in would be of no use.
+is_installed <- function(package) nzchar(system.file(package = package))

@@ -21,7 +21,7 @@ generics <- c("dtype", "shape", "device", "as_array", "as_raw")
 tengen_code <- sprintf("%s <- function(x, ...) UseMethod('%s')", generics, generics)
 
 test_that("with tengen installed its generics are ours, and have our methods", {
-  skip_if(requireNamespace("tengen", quietly = TRUE))
+  skip_if(is_installed("tengen"))
   lib <- install_stand_in("tengen", generics, c(tengen_code, "dtype.mine <- function(x, ...) 'of mine'"), "S3method(dtype, mine)")
   code <- c(
     "for (name in c('dtype', 'shape', 'device', 'as_array', 'as_raw')) {",
@@ -46,7 +46,7 @@ test_that("with tengen installed its generics are ours, and have our methods", {
 })
 
 test_that("tengen that appears later gets our methods, and our generics ask it", {
-  skip_if(requireNamespace("tengen", quietly = TRUE))
+  skip_if(is_installed("tengen"))
   lib <- install_stand_in("tengen", generics, c(tengen_code, "dtype.mine <- function(x, ...) 'of mine'"), "S3method(dtype, mine)")
   code <- c(
     "x <- pjrt_buffer(1:3)",
@@ -60,7 +60,7 @@ test_that("tengen that appears later gets our methods, and our generics ask it",
 })
 
 test_that("buffers can be written by safetensors", {
-  skip_if(requireNamespace("safetensors", quietly = TRUE))
+  skip_if(is_installed("safetensors"))
   generic <- c("safe_tensor_buffer", "safe_tensor_meta")
   lib <- install_stand_in("safetensors", generic, sprintf("%s <- function(x, ...) UseMethod('%s')", generic, generic))
   code <- c(
@@ -85,7 +85,7 @@ test_that("buffers can be written by safetensors", {
 })
 
 test_that("anvl's own methods for its arrays win, whichever package is loaded first", {
-  skip_if(requireNamespace("anvl", quietly = TRUE))
+  skip_if(is_installed("anvl"))
   code <- c(
     "print.AnvlArray <- function(x, ...) cat('by anvl\\n')", "as_array.AnvlArray <- function(x, ...) 'by anvl'",
     "dim.AnvlArray <- function(x) c(7L, 7L)"
@@ -113,7 +113,7 @@ test_that("anvl's own methods for its arrays win, whichever package is loaded fi
 })
 
 test_that("code written against pjrt and tengen runs, with arrays that carry fields, and with bare ones", {
-  skip_if(requireNamespace("tengen", quietly = TRUE))
+  skip_if(is_installed("tengen"))
   skip_if_not_installed("pjrt")
   lib <- install_stand_in("tengen", generics, c(
     tengen_code, "shape.AnvlArray <- function(x, ...) if (is.null(x$shape)) shape(x$data) else x$shape"

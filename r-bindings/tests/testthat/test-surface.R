@@ -40,7 +40,7 @@ more <- list(
 
 # Without tengen, whose generics take the place of ours and have arguments of their own.
 own <- function(name) {
-  if (name %in% tengen_generics && requireNamespace("tengen", quietly = TRUE)) NULL else getExportedValue("pjrtdispatch", name)
+  if (name %in% tengen_generics && is_installed("tengen")) NULL else getExportedValue("pjrtdispatch", name)
 }
 
 test_that("every function has the arguments and defaults of the pjrt package", {
