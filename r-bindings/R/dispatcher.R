@@ -131,8 +131,8 @@ dispatcher <- function(capacity, compile, static = character(), backend = "pjrt"
   .Call(savvy_rs_dispatcher__impl, capacity, compile, static, backend, move_inputs, default_device, extractor, context)
 }
 
-# The native function behind `dispatch()`, in whose place it is put when the package is loaded: neither R nor `.Call()`
-# has to look for it.
+# The native function behind `dispatch()`, set when the package is loaded: `.Call()` takes it without a search.
+# (In the body of `dispatch()` it would be found faster, but R leaves a body that is made then without byte code.)
 dispatch_symbol <- NULL
 
 #' @rdname dispatcher

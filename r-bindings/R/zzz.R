@@ -1,7 +1,6 @@
 .onLoad <- function(libname, pkgname) {
   rs_attach(raise_)
-  body(dispatch)[[2L]] <- rs_dispatch_symbol()
-  assign("dispatch", dispatch, topenv())
+  assign("dispatch_symbol", rs_dispatch_symbol(), topenv())
   use_tengen(topenv())
   use_safetensors(topenv())
   use_anvl(topenv())

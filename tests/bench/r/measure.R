@@ -257,7 +257,7 @@ parts$jax <- function() {
   }
   d <- sums()
   cases <- list("dispatch(d, list(x, y))" = case(dispatch(d, list(x, y))), "jax.jit" = peer)
-  times <- rounds(cases, 1000L, 100L)
+  times <- rounds(cases, 250L, 400L)
   long <- rounds(cases, 11L, 20000L, 100L)
   close(requests)
   close(answers)
