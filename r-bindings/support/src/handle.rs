@@ -228,11 +228,48 @@ static LIBRARY: AtomicU8 = AtomicU8::new(0);
 
 /// A new handle, which R owns.
 pub fn wrap<T: Handle>(value: T) -> Result<SEXP> {
-    let boxed = Box::into_raw(Box::new(Boxed { library: &raw const LIBRARY, value }));
-    T::kind().make(boxed.cast(), Some(finalize::<T>)).inspect_err(|_| {
-        // SAFETY: no handle was made, so the box is still ours.
-        drop(unsafe { Box::from_raw(boxed) });
-    })
+    let new = New::of(value)?;
+    // SAFETY: the handle is made once.
+    protect(|| unsafe { new.make() })
+}
+
+/// A handle that is about to be made.
+pub(crate) struct New<T: Handle> {
+    boxed: *mut Boxed<T>,
+    /// Tag and class.
+    kind: (SEXP, SEXP),
+    is_made: Cell<bool>,
+}
+
+impl<T: Handle> New<T> {
+    pub fn of(value: T) -> Result<New<T>> {
+        let kind = T::kind().prepare()?;
+        let boxed = Box::into_raw(Box::new(Boxed { library: &raw const LIBRARY, value }));
+        Ok(New { boxed, kind, is_made: Cell::new(false) })
+    }
+
+    /// The handle, not protected; R owns it.
+    ///
+    /// # Safety
+    ///
+    /// Inside [`protect`], and once.
+    #[inline]
+    pub unsafe fn make(&self) -> SEXP {
+        // SAFETY: by the caller's promise.
+        let handle =
+            unsafe { T::kind().build(self.boxed.cast(), self.kind.0, self.kind.1, Some(finalize::<T>)) };
+        self.is_made.set(true);
+        handle
+    }
+}
+
+impl<T: Handle> Drop for New<T> {
+    fn drop(&mut self) {
+        if !self.is_made.get() {
+            // SAFETY: no handle has the box, so it is still ours.
+            drop(unsafe { Box::from_raw(self.boxed) });
+        }
+    }
 }
 
 /// A new handle that is never collected, for what lives as long as the session.

@@ -80,6 +80,17 @@ impl<T> MainThread<T> {
         MainThread(value)
     }
 
+    /// The value, for who is on R's thread in any case.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread is R's.
+    #[inline]
+    pub(crate) unsafe fn get_here(&self) -> &T {
+        debug_assert!(IS_MAIN.get(), "the glue to R was used on another thread");
+        &self.0
+    }
+
     /// The value.
     ///
     /// # Panics

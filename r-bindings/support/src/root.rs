@@ -65,7 +65,8 @@ impl Root {
 impl Drop for Root {
     #[inline]
     fn drop(&mut self) {
-        let mut arena = ARENA.get().borrow_mut();
+        // SAFETY: a root has a pointer, so it stays on the thread that made it, which is R's.
+        let mut arena = unsafe { ARENA.get_here() }.borrow_mut();
         // SAFETY: the element is this root's own; storing does not allocate.
         unsafe { SET_VECTOR_ELT(arena.list, self.slot as Length, R_NilValue) };
         arena.free.push(self.slot);

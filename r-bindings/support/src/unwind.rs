@@ -30,8 +30,10 @@ impl Token {
 }
 
 impl Drop for Token {
+    #[inline]
     fn drop(&mut self) {
-        give(self.0);
+        // SAFETY: a token has a pointer, so it stays on the thread that took it, which is R's.
+        unsafe { TOKENS.get_here() }.borrow_mut().push(self.0);
     }
 }
 

@@ -166,6 +166,16 @@ SEXP floor_call(SEXP executable, SEXP x, SEXP y) {
     return result;
 }
 
+/* The same with the result in an array like this one. */
+SEXP floor_call_wrapped(SEXP executable, SEXP x, SEXP y, SEXP like) {
+    SEXP array = Rf_protect(Rf_allocVector(VECSXP, XLENGTH(like)));
+    SET_VECTOR_ELT(array, 0, floor_call(executable, x, y));
+    for (R_xlen_t i = 1; i < XLENGTH(like); i++) SET_VECTOR_ELT(array, i, VECTOR_ELT(like, i));
+    SHALLOW_DUPLICATE_ATTRIB(array, like);
+    Rf_unprotect(1);
+    return array;
+}
+
 /* Uploads a number n times, and ends each buffer. */
 SEXP floor_upload(SEXP value, SEXP n) {
     for (int i = Rf_asInteger(n); i > 0; i--) {
@@ -205,7 +215,8 @@ static const R_CallMethodDef methods[] = {
     {"floor_now", (DL_FUNC)floor_now, 0},         {"floor_start", (DL_FUNC)floor_start, 1},
     {"floor_compile", (DL_FUNC)floor_compile, 1}, {"floor_buffer", (DL_FUNC)floor_buffer, 2},
     {"floor_prepare", (DL_FUNC)floor_prepare, 2}, {"floor_execute", (DL_FUNC)floor_execute, 2},
-    {"floor_call", (DL_FUNC)floor_call, 3},       {"floor_upload", (DL_FUNC)floor_upload, 2},
+    {"floor_call", (DL_FUNC)floor_call, 3},       {"floor_call_wrapped", (DL_FUNC)floor_call_wrapped, 4},
+    {"floor_upload", (DL_FUNC)floor_upload, 2},
     {"floor_callbacks", (DL_FUNC)floor_callbacks, 4}, {"floor_copy", (DL_FUNC)floor_copy, 1},
     {NULL, NULL, 0}};
 

@@ -86,7 +86,10 @@ parts <- list()
 parts$hit <- function() {
   d <- sums()
   executable <- .Call(floor_compile, program(2L))
-  execute <- function(x, y) .Call(floor_call, executable, x, y)
+  # An `AnvlArray`, which is what the contract calls wrapped.
+  like <- x
+  execute <- function(x, y) .Call(floor_call_wrapped, executable, x, y, like)
+  execute_alone <- function(x, y) .Call(floor_call, executable, x, y)
   raw <- prepared(list(bx, by))
   before <- list(x, y)
   made <- list(dispatch(d, list(x, y)), dispatch(d, list(y, y)))
@@ -94,6 +97,7 @@ parts$hit <- function() {
     "dispatch(d, list(x, y))" = case(dispatch(d, list(x, y))),
     "an R function that executes and wraps" = case(execute(bx, by)),
     "the same again" = case(execute(bx, by)),
+    "one that gives the buffer alone" = case(execute_alone(bx, by)),
     "dispatch, list made before" = case(dispatch(d, before)),
     "dispatch, arrays from dispatch" = case(dispatch(d, made)),
     "raw execute, result ended" = case_in_c(function(n) .Call(floor_execute, raw, n))
@@ -105,9 +109,11 @@ parts$hit <- function() {
   before_ <- at("dispatch, list made before")
   figure("R floor: raw execute, result ended", at("raw execute, result ended"), "µs")
   figure("R floor: an R function that executes and wraps", execute_, "µs")
+  figure("R floor: the same with the buffer alone, no AnvlArray", at("one that gives the buffer alone"), "µs")
   figure("R control: the same minus itself", at("the same again") - execute_, "µs")
   figure("R hit: dispatch(d, list(x, y))", dispatch_, "µs")
   figure("R hit: dispatch minus an R function that executes and wraps", dispatch_ - execute_, "µs", 1.0)
+  figure("R hit: dispatch minus one that gives the buffer alone", dispatch_ - at("one that gives the buffer alone"), "µs")
   figure("R hit: the same where the list is made before", before_ - execute_, "µs")
   figure("R hit: arrays that dispatch made, over others", at("dispatch, arrays from dispatch") - before_, "µs")
 }

@@ -11,11 +11,11 @@ use super::call::Call;
 use super::held::Slot;
 use super::leaves::Leaf;
 use super::place::Place;
-use super::results;
-use super::signature::{self, Signature, Structure};
+use super::signature::{self, OBJECTS, Signature, Structure};
 use crate::describe;
 use crate::fault::Result;
 use crate::ffi::*;
+use crate::root::Root;
 use crate::tree::{Template, Tree};
 
 /// A compiled program of a dispatcher.
@@ -101,7 +101,8 @@ fn read_closure(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
             ));
         }
     }
-    let kept = keep(call, &[function], structure)?;
+    let list = signature::objects(call, &[function], &[], None)?;
+    let kept = keep(call, &list, structure)?;
     Ok(Entry { engine: Engine::Closure(function), _kept: kept, bytes: 0 })
 }
 
@@ -188,14 +189,15 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
         .filter(|&i| aliased[constants.len() + i as usize] && call.leaves()[i as usize].is_array)
         .collect();
 
-    let templates = results::templates(atoms, outputs, device)?;
     let of_results = match out_tree.root_kind() {
         crate::tree::NodeKind::Leaf => None,
         _ => Some(Template::new(out_tree.clone())?),
     };
-    let kept = keep(call, &[answer.exec, templates.get()], structure)?;
-    // SAFETY: the list has an element for each result.
-    let elements = (0..outputs.len() as Length).map(|i| unsafe { VECTOR_ELT(templates.get(), i) }).collect();
+    let list = signature::objects(call, &[answer.exec], outputs, Some(device))?;
+    let kept = keep(call, &list, structure)?;
+    // SAFETY: the list has the program and a template for each result behind what is in all of them.
+    let templates =
+        (0..outputs.len()).map(|i| unsafe { VECTOR_ELT(list.get(), (OBJECTS + 1 + i) as Length) }).collect();
     let program = Program {
         executable: NonNull::from(executable),
         device,
@@ -204,7 +206,7 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
         uploads,
         phantoms,
         donated,
-        templates: elements,
+        templates,
         structure: of_results,
     };
     let bytes = executable.compiled().size_bytes();
@@ -280,9 +282,8 @@ fn array_dtype(call: &Call<'_>, leaf: Leaf) -> DType {
     *DType::ALL.iter().find(|&&dtype| dtype as u8 == code).expect("a dtype")
 }
 
-/// Keeps these objects, and what the words of the key name by identity; the signature of the call goes with them.
-fn keep(call: &Call<'_>, objects: &[SEXP], structure: Structure) -> Result<(Slot, Rc<Signature>)> {
-    let list = signature::objects(call, objects)?;
+/// Keeps a list of [`signature::objects`]; the signature of the call goes with it.
+fn keep(call: &Call<'_>, list: &Root, structure: Structure) -> Result<(Slot, Rc<Signature>)> {
     let signature = Rc::new(Signature::of(call, list.get(), structure));
     let slot = call.dispatcher.held.keep(list.get())?;
     call.dispatcher.remember(&signature);

@@ -86,7 +86,7 @@ impl Call<'_> {
 
     /// The key for people.
     pub fn parts(&self) -> Result<Vec<Part>> {
-        let kept = signature::objects(self, &[])?;
+        let kept = signature::objects(self, &[], &[], None)?;
         Signature::of(self, kept.get(), self.structure(Tree::of(self.args, "args")?)).parts()
     }
 }

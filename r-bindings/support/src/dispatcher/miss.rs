@@ -127,10 +127,10 @@ pub(crate) fn compiling() -> Option<String> {
 fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root> {
     let shared = shared()?;
     let atoms = &call.dispatcher.atoms;
-    let tree = Root::new(handle::wrap(structure.tree.clone())?)?;
+    let tree = &handle::New::of(structure.tree.clone())?;
     let default_device = call.default_device.as_ref().map_or_else(nil, Root::get);
     let context = call.context.as_ref().map_or_else(nil, Root::get);
-    let (args, mask, tree) = (call.args, &structure.is_static, tree.get());
+    let (args, mask) = (call.args, &structure.is_static);
     // SAFETY: what is made is protected until it is part of the list, and has room for what it gets.
     Root::make(|| unsafe {
         let info = Rf_protect(Rf_allocVector(VECSXP, INFO.len() as Length));
@@ -139,7 +139,7 @@ fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root>
             value
         };
         set(0, args);
-        set(1, tree);
+        set(1, tree.make());
         let list = set(2, Rf_allocVector(VECSXP, values.len() as Length));
         let is_static = set(3, Rf_allocVector(LGLSXP, values.len() as Length));
         let avals = set(4, Rf_allocVector(VECSXP, values.len() as Length));

@@ -81,16 +81,14 @@ impl Call<'_> {
 pub(super) fn call(function: SEXP, arguments: &[SEXP]) -> Result<Root> {
     // SAFETY: the call is protected while it is made and evaluated.
     Root::make(|| unsafe {
-        let mut pairs = Rf_protect(R_NilValue);
+        // R's `cons` protects what it gets.
+        let mut pairs = R_NilValue;
         for &argument in arguments.iter().rev() {
-            let longer = Rf_protect(Rf_cons(argument, pairs));
-            // Protects the longer list in place of the shorter one.
-            Rf_unprotect(2);
-            pairs = Rf_protect(longer);
+            pairs = Rf_cons(argument, pairs);
         }
         let call = Rf_protect(Rf_lcons(function, pairs));
         let value = Rf_eval(call, R_GlobalEnv);
-        Rf_unprotect(2);
+        Rf_unprotect(1);
         value
     })
 }

@@ -1,7 +1,7 @@
 //! The R objects of results: `AnvlArray`s, alone or in lists.
 
 use dispatch_runtime::engine::RawBuffer;
-use dispatch_runtime::{Array, Aval, Device};
+use dispatch_runtime::{Array, Aval};
 
 use super::anvl::{Atoms, FIELDS};
 use super::entry::Program;
@@ -11,27 +11,23 @@ use crate::ffi::*;
 use crate::root::Root;
 use crate::unwind::protect;
 
-/// A list with an `AnvlArray` without data for each result.
-pub(super) fn templates(atoms: &Atoms, outputs: &[Aval], device: Device) -> Result<Root> {
-    let device = crate::client::device_object(device)?;
-    // SAFETY: each new object is part of the list, which is protected, before the next one is made.
-    Root::make(|| unsafe {
-        let list = Rf_protect(Rf_allocVector(VECSXP, outputs.len() as Length));
-        for (i, aval) in outputs.iter().enumerate() {
-            let x = Rf_allocVector(VECSXP, FIELDS.len() as Length);
-            SET_VECTOR_ELT(list, i as Length, x);
-            let shape = crate::make::new_sizes(aval.shape());
-            MARK_NOT_MUTABLE(shape);
-            SET_VECTOR_ELT(x, 1, atoms.classed_dtype(aval.dtype()));
-            SET_VECTOR_ELT(x, 2, shape);
-            SET_VECTOR_ELT(x, 3, device);
-            SET_VECTOR_ELT(x, 4, atoms.pjrt);
-            SHALLOW_DUPLICATE_ATTRIB(x, atoms.array);
-            MARK_NOT_MUTABLE(x);
-        }
-        Rf_unprotect(1);
-        list
-    })
+/// Makes a new list of five an `AnvlArray` without data, which results like it are made of.
+///
+/// # Safety
+///
+/// Inside [`protect`]; the list is protected, and `device` is a device of R.
+pub(super) unsafe fn make_template(x: SEXP, atoms: &Atoms, aval: &Aval, device: SEXP) {
+    // SAFETY: each new object is part of the list before the next one is made.
+    unsafe {
+        let shape = crate::make::new_sizes(aval.shape());
+        MARK_NOT_MUTABLE(shape);
+        SET_VECTOR_ELT(x, 1, atoms.classed_dtype(aval.dtype()));
+        SET_VECTOR_ELT(x, 2, shape);
+        SET_VECTOR_ELT(x, 3, device);
+        SET_VECTOR_ELT(x, 4, atoms.pjrt);
+        SHALLOW_DUPLICATE_ATTRIB(x, atoms.array);
+        MARK_NOT_MUTABLE(x);
+    }
 }
 
 /// The R objects of the results, made before the program runs, so that nothing can fail after it.

@@ -2,12 +2,13 @@
 //!
 //! A miss stores no words for people: they are made when somebody asks.
 
-use dispatch_runtime::Device;
 use dispatch_runtime::cache::Part;
+use dispatch_runtime::{Aval, Device};
 
+use super::anvl::FIELDS;
 use super::call::Call;
-use super::leaves;
 use super::place::Place;
+use super::{leaves, results};
 use crate::describe;
 use crate::fault::Result;
 use crate::ffi::*;
@@ -29,8 +30,9 @@ pub(super) struct Signature {
 }
 
 /// What the words of a call's key name by identity, and what explains them: a list of the static values, the device and
-/// the context, then these objects.
-pub(super) fn objects(call: &Call<'_>, more: &[SEXP]) -> Result<Root> {
+/// the context. What an entry needs besides comes after these: the objects `more`, and a template for each result, which
+/// is made here; `at` is the device of the results.
+pub(super) fn objects(call: &Call<'_>, more: &[SEXP], results: &[Aval], at: Option<Device>) -> Result<Root> {
     // With all arguments the buffers would be kept.
     let values = call.static_values();
     // R must not change them in place, whoever has them.
@@ -42,18 +44,28 @@ pub(super) fn objects(call: &Call<'_>, more: &[SEXP]) -> Result<Root> {
         _ => nil(),
     };
     let context = call.context.as_ref().map_or_else(nil, Root::get);
-    // SAFETY: the lists have room for what they get, which the call keeps.
+    let at = at.map_or(Ok(nil()), crate::client::device_object)?;
+    let atoms = &call.dispatcher.atoms;
+    // SAFETY: the lists have room for what they get: objects that the call keeps, and new ones.
     Root::make(|| unsafe {
-        let all = Rf_protect(Rf_allocVector(VECSXP, 3 + more.len() as Length));
+        let all = Rf_protect(Rf_allocVector(VECSXP, (OBJECTS + more.len() + results.len()) as Length));
         let list = Rf_allocVector(VECSXP, values.len() as Length);
         values.iter().enumerate().for_each(|(i, &x)| _ = SET_VECTOR_ELT(list, i as Length, x));
         for (i, x) in [list, device, context].into_iter().chain(more.iter().copied()).enumerate() {
             SET_VECTOR_ELT(all, i as Length, x);
         }
+        for (i, aval) in results.iter().enumerate() {
+            let template = Rf_allocVector(VECSXP, FIELDS.len() as Length);
+            SET_VECTOR_ELT(all, (OBJECTS + more.len() + i) as Length, template);
+            results::make_template(template, atoms, aval, at);
+        }
         Rf_unprotect(1);
         all
     })
 }
+
+/// How many objects a signature needs.
+pub(super) const OBJECTS: usize = 3;
 
 /// The structure of a call's arguments.
 pub(super) struct Structure {
