@@ -2,9 +2,19 @@
  *
  * R's functions are declared here, so that building needs no R. */
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct SEXPREC *SEXP;
+enum { VECSXP = 19 };
+extern SEXP R_NilValue, R_GlobalEnv;
+extern SEXP Rf_protect(SEXP x);
+extern void Rf_unprotect(int n);
+extern SEXP Rf_allocVector(unsigned int type, ptrdiff_t length);
+extern SEXP SET_VECTOR_ELT(SEXP list, ptrdiff_t i, SEXP value);
+extern SEXP Rf_cons(SEXP car, SEXP cdr);
+extern SEXP Rf_lcons(SEXP car, SEXP cdr);
+extern SEXP Rf_eval(SEXP call, SEXP env);
 extern void R_ContinueUnwind(SEXP token);
 extern void Rf_error(const char *format, ...);
 extern SEXP R_UnwindProtect(SEXP (*fun)(void *), void *data, void (*clean)(void *, int), void *clean_data, SEXP token);
@@ -30,14 +40,32 @@ int dispatch_r_unwind(SEXP (*fun)(void *), void *data, SEXP token) {
     return 0;
 }
 
-/* `src/dispatcher/direct.rs`: a value, or a token with its lowest bit set. */
-extern SEXP dispatch_r_dispatch(SEXP dispatcher, SEXP args);
+/* `src/dispatcher/direct.rs`: the call of an R function that a dispatcher ends with. */
+enum { LEAVES = 32 };
+typedef struct {
+    SEXP function;
+    ptrdiff_t length;
+    SEXP leaves[LEAVES];
+} LastCall;
 
-/* Called by R itself. What has to be continued is continued here, where no frame of Rust is left. */
+/* `src/dispatcher/direct.rs`: a value, a token with its lowest bit set, or this address for the call. */
+#define LAST_CALL ((SEXP)2)
+extern SEXP dispatch_r_dispatch(SEXP dispatcher, SEXP args, LastCall *last);
+
+/* Called by R itself. What R may jump out of is done here, where no frame of Rust is left. */
 SEXP dispatch_r_dispatch_call(SEXP dispatcher, SEXP args) {
-    uintptr_t result = (uintptr_t)dispatch_r_dispatch(dispatcher, args);
-    if (result & 1) R_ContinueUnwind((SEXP)(result & ~(uintptr_t)1));
-    return (SEXP)result;
+    LastCall last;
+    SEXP result = dispatch_r_dispatch(dispatcher, args, &last);
+    if ((uintptr_t)result & 1) R_ContinueUnwind((SEXP)((uintptr_t)result & ~(uintptr_t)1));
+    if (result != LAST_CALL) return result;
+    /* The leaves are parts of the arguments; the function may belong to an entry that R code evicts meanwhile. */
+    Rf_protect(last.function);
+    SEXP list = Rf_protect(Rf_allocVector(VECSXP, last.length));
+    for (ptrdiff_t i = 0; i < last.length; i++) SET_VECTOR_ELT(list, i, last.leaves[i]);
+    SEXP call = Rf_protect(Rf_lcons(last.function, Rf_cons(list, R_NilValue)));
+    result = Rf_eval(call, R_GlobalEnv);
+    Rf_unprotect(3);
+    return result;
 }
 
 /* `src/shared/provide.rs`: a token with its lowest bit set, or null. */

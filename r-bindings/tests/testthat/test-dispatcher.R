@@ -579,3 +579,26 @@ test_that("a size beyond R's integers reaches compile as it is", {
   dispatch(p$d, list(plain_array(1)))
   expect_identical(p$infos()[[1]]$avals[[1]]$shape, c(3e9, 2))
 })
+
+test_that("the function of another backend gets any number of leaves, and may end every entry or jump", {
+  d <- NULL
+  p <- plain(function(leaves) {
+    # Nothing keeps the function but the call.
+    dispatcher_clear(d)
+    gc()
+    if (identical(leaves, list(-1))) stop("no") else leaves
+  })
+  d <- p$d
+  for (n in c(0, 1, 31, 32, 33, 100)) {
+    args <- as.list(as.numeric(seq_len(n)))
+    expect_identical(dispatch(d, args), args)
+    expect_identical(dispatch(d, list(args)), args)
+  }
+  for (i in 1:3) {
+    condition <- condition_of(dispatch(d, list(-1)))
+    expect_identical(conditionMessage(condition), "no")
+    expect_identical(dispatch(d, list(2)), list(2))
+  }
+  jumps <- plain(function(leaves) invokeRestart("away", leaves[[1]]))$d
+  expect_identical(withRestarts(dispatch(jumps, list(5)), away = identity), 5)
+})

@@ -40,6 +40,7 @@ pub use direct::native_symbol;
 
 use anvl::Atoms;
 use call::{Call, Scratch};
+use direct::Room;
 use entry::{Engine, Entry};
 use held::Held;
 pub(crate) use miss::{compiling, is_compiling};
@@ -178,9 +179,9 @@ impl Dispatcher {
         Ok(object)
     }
 
-    /// Runs a call: the R function `dispatch()`.
+    /// Runs a call: the R function `dispatch()`. What an R function has to be called for at the end is left in `last`.
     #[inline]
-    pub fn dispatch(&self, args: SEXP) -> Result<SEXP> {
+    fn dispatch(&self, args: SEXP, last: Room<'_>) -> Result<SEXP> {
         let mut call = Call::new(self, args);
         call.walk()?;
         let entry = match self.cache.find_words(call.words()) {
@@ -189,7 +190,10 @@ impl Dispatcher {
         };
         match &entry.engine {
             Engine::Pjrt(program) => call.run_program(program),
-            Engine::Closure(function) => call.run_closure(*function),
+            Engine::Closure(function) => match last.leave(*function, call.leaves()) {
+                Some(left) => Ok(left),
+                None => call.run_closure(*function),
+            },
         }
     }
 

@@ -17,8 +17,8 @@ use crate::unwind::protect;
 use crate::{Check, memory, upload_data};
 
 impl Call<'_> {
-    /// Calls the function of an entry with the dynamic leaves.
-    #[inline]
+    /// Calls the function of an entry with many dynamic leaves.
+    #[cold]
     pub fn run_closure(&mut self, function: SEXP) -> Result<SEXP> {
         let leaves = self.leaves();
         // SAFETY: the list has room for the leaves, which the arguments keep; list and call are protected until the
