@@ -34,6 +34,8 @@ pub(super) struct Atoms {
     pub dtypes: [SEXP; DType::ALL.len()],
     /// The same as objects of the class `DataType`.
     classed_dtypes: [SEXP; DType::ALL.len()],
+    /// The same without a class.
+    plain_dtypes: [SEXP; DType::ALL.len()],
 }
 
 pub(super) const FIELDS: [&str; 5] = ["data", "dtype", "shape", "device", "backend"];
@@ -59,17 +61,20 @@ pub(super) fn atoms() -> Result<Atoms> {
         Rf_setAttrib(array, R_NamesSymbol, names);
         Rf_setAttrib(array, R_ClassSymbol, class);
         let classed = Rf_protect(Rf_allocVector(VECSXP, DType::ALL.len() as Length));
+        let plain = Rf_protect(Rf_allocVector(VECSXP, DType::ALL.len() as Length));
         for i in 0..DType::ALL.len() as Length {
-            let x = Rf_ScalarString(STRING_ELT(dtypes, i));
-            SET_VECTOR_ELT(classed, i, x);
-            Rf_setAttrib(x, R_ClassSymbol, dtype_class);
-            MARK_NOT_MUTABLE(x);
+            for list in [classed, plain] {
+                let x = Rf_ScalarString(STRING_ELT(dtypes, i));
+                SET_VECTOR_ELT(list, i, x);
+                MARK_NOT_MUTABLE(x);
+            }
+            Rf_setAttrib(VECTOR_ELT(classed, i), R_ClassSymbol, dtype_class);
         }
-        for x in [names, class, dtype_class, pjrt, aval, dtypes, array, classed] {
+        for x in [names, class, dtype_class, pjrt, aval, dtypes, array, classed, plain] {
             MARK_NOT_MUTABLE(x);
             R_PreserveObject(x);
         }
-        Rf_unprotect(2);
+        Rf_unprotect(3);
         Atoms {
             data: STRING_ELT(names, 0),
             dtype: STRING_ELT(names, 1),
@@ -85,6 +90,7 @@ pub(super) fn atoms() -> Result<Atoms> {
             buffer,
             dtypes: std::array::from_fn(|i| STRING_ELT(dtypes, i as Length)),
             classed_dtypes: std::array::from_fn(|i| VECTOR_ELT(classed, i as Length)),
+            plain_dtypes: std::array::from_fn(|i| VECTOR_ELT(plain, i as Length)),
         }
     })?;
     ATOMS.get().set(Some(atoms));
@@ -102,16 +108,16 @@ impl Atoms {
         self.classed_dtypes[index(dtype)]
     }
 
-    /// The name of a dtype, or of a type of R as `typeof()` gives it: a string of R's cache.
+    /// The name of a dtype, which is shared, or of a type of R as `typeof()` gives it.
     ///
     /// # Safety
     ///
     /// Inside [`protect`]; the result is not protected.
     pub unsafe fn type_name(&self, name: &'static str) -> SEXP {
         match DType::ALL.iter().position(|dtype| dtype.r_name() == name) {
-            Some(i) => self.dtypes[i],
+            Some(i) => self.plain_dtypes[i],
             // SAFETY: by the caller's promise.
-            None => unsafe { crate::make::charsxp(name) },
+            None => unsafe { Rf_ScalarString(crate::make::charsxp(name)) },
         }
     }
 

@@ -40,9 +40,9 @@ impl Dispatcher {
             // Asked for an error, and for the entry, which has its signature.
             || if built.get() { Vec::new() } else { call.parts().unwrap_or_default() },
             || {
-                let start = Instant::now();
+                let start = verbose.then(Instant::now);
                 let entry = self.build(call);
-                seconds = start.elapsed().as_secs_f64();
+                seconds = start.map_or(0.0, |start| start.elapsed().as_secs_f64());
                 built.set(true);
                 entry.map_err(|fault| {
                     failed = Some(fault);
@@ -165,7 +165,7 @@ fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root>
             let aval = Rf_allocVector(VECSXP, AVAL.len() as Length);
             SET_VECTOR_ELT(avals, i as Length, aval);
             SET_VECTOR_ELT(aval, 0, if leaf.is_array { shared.array } else { shared.rdata });
-            SET_VECTOR_ELT(aval, 1, Rf_ScalarString(atoms.type_name(seen.dtype)));
+            SET_VECTOR_ELT(aval, 1, atoms.type_name(seen.dtype));
             // No array of R's has a size beyond its integers, but one of a plugin may.
             let is_integer = seen.shape.iter().all(|&n| n <= i32::MAX as u64);
             let kind = if is_integer { INTSXP } else { REALSXP };

@@ -238,7 +238,8 @@ impl Dispatcher {
     /// Remembers the signature of a new entry as long as that lives.
     fn remember(&self, signature: &Rc<Signature>) {
         let mut signatures = self.signatures.borrow_mut();
-        if signatures.len() == signatures.capacity() {
+        // As many as there are entries may be dead: looking at them all costs as little for each as adding it did.
+        if signatures.len() >= 2 * self.cache.len() + 8 {
             signatures.retain(|signature| signature.strong_count() > 0);
         }
         signatures.push(Rc::downgrade(signature));
