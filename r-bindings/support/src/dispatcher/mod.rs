@@ -1,6 +1,6 @@
 //! Dispatchers: a cache of compiled programs for the calls of one R function.
 //!
-//! [`Dispatcher::dispatch`] walks through the arguments once (`call`): each is checked, and written as words of the
+//! `Dispatcher::dispatch` walks through the arguments once (`call`): each is checked, and written as words of the
 //! key (`anvl`: what an array is; `place`: where the call runs; `wrong`: errors with their paths). A hit runs the entry
 //! at once (`run`, `results`); a miss calls back into R (`miss`), and what R gives is read by its fields (`answer`),
 //! checked, and becomes an entry (`entry`), which keeps its objects of R (`held`) and can say what its key is
