@@ -42,6 +42,18 @@ pub enum OptionValue {
     Bool(bool),
 }
 
+impl std::fmt::Display for OptionValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            OptionValue::Text(text) => write!(f, "{text:?}"),
+            OptionValue::Int(value) => value.fmt(f),
+            OptionValue::Ints(values) => write!(f, "{values:?}"),
+            OptionValue::Float(value) => value.fmt(f),
+            OptionValue::Bool(value) => value.fmt(f),
+        }
+    }
+}
+
 impl OptionValue {
     /// A value that a plugin gave; none if its type is not known.
     ///
@@ -84,6 +96,11 @@ impl ClientOptions {
         self.values.iter().any(|(known, _)| known == name)
     }
 
+    /// Whether all options that `others` sets are set here, to the same values.
+    pub fn include(&self, others: &ClientOptions) -> bool {
+        others.values.iter().all(|option| self.values.contains(option))
+    }
+
     /// Whether no option is set.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
@@ -98,7 +115,7 @@ impl ClientOptions {
             Some((_, other)) => Err(Error::Option {
                 option: "cpu_device_count",
                 expected: format!("an integer from 1 to {MOST_DEVICES}"),
-                got: format!("{other:?}"),
+                got: other.to_string(),
             }),
         }
     }
