@@ -36,6 +36,11 @@
   .Call(savvy_rs_buffer_device__impl, `x`)
 }
 
+# The elements of a buffer of integers as doubles, in R's order; what R takes for `NA` as `NA`.
+`rs_buffer_doubles` <- function(`x`) {
+  .Call(savvy_rs_buffer_doubles__impl, `x`)
+}
+
 # The name of the element type with a class.
 `rs_buffer_dtype` <- function(`x`, `class`) {
   .Call(savvy_rs_buffer_dtype__impl, `x`, `class`)

@@ -6,7 +6,7 @@
 #'
 #' An error of the computation appears where it is waited for.
 #'
-#' @param x A buffer or a promise.
+#' @param x A buffer, an [AnvlArray] or a promise.
 #' @param ... For methods.
 #' @return `await()` gives `x`, invisibly; `is_ready()` `TRUE` or `FALSE`; `as_array_async()` a `PJRTArrayPromise`;
 #'   `value()` an array.

@@ -15,8 +15,15 @@
 #' With `check = TRUE` they are an error: numbers out of range, fractions and missing values in an integer type, numbers
 #' other than 0 and 1 in `bool`, finite numbers that would become infinite, integers that a float type would round, and
 #' missing values in any type but `f64` and `c128`. That a double is rounded to a shorter float type is none. Otherwise
-#' numbers become what is nearest, rounded once; in an integer type fractions are cut off; and a missing value becomes
-#' `NaN` in a float type, `TRUE` as a `bool`, and the least number or 0 in an integer type.
+#' numbers become what is nearest, rounded once, and in an integer type fractions are cut off. Missing values become:
+#'
+#' | | float types | integer types | `bool` |
+#' |---|---|---|---|
+#' | `NA` of integer and `integer64` data | `NaN` | the least number: 0 in an unsigned type, which is lost; `NA` again when `i32` and `i64` are read | |
+#' | `NA` and `NaN` of double data | `NaN` | 0 | `TRUE` |
+#' | `NA` of logical data | | | `TRUE` |
+#'
+#' In `f64` and `c128` an `NA` stays `NA`.
 #'
 #' @param data A logical, integer, double, `integer64`, complex or raw vector or array, or a buffer, which is returned as
 #'   it is.
@@ -155,6 +162,10 @@ pjrt_empty <- function(dtype, shape, device = NULL) {
 #' @section Errors:
 #' A buffer that was donated to a program or released; an error of the computation that makes the buffer; with
 #' `check = TRUE` a value that R does not hold.
+#' @section 64-bit integers:
+#' An `integer64` vector prints and computes by the methods of the package bit64, which is loaded when the first one is
+#' given, if it is installed. Without it R takes the numbers for doubles near 0: install bit64, or use
+#' `as.numeric()` of an [AnvlArray], which does without.
 #' @seealso [as_array_async()] to go on meanwhile.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
@@ -202,6 +213,32 @@ dim.PJRTBuffer <- function(x) {
   if (length(shape)) shape
 }
 
+#' Are two buffers equal?
+#'
+#' `all.equal()` compares what buffers hold: dtype, shape and values, not the device. It waits for both.
+#'
+#' @param target,current Buffers.
+#' @param ... For [all.equal()] of their values, such as `tolerance`. Integers of 64 bits are compared exactly.
+#' @return `TRUE`, or a string that says what differs.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' all.equal(pjrt_buffer(1:3), pjrt_buffer(1:3))
+#' all.equal(pjrt_buffer(1:3), pjrt_buffer(c(1, 2, 3)))
+all.equal.PJRTBuffer <- function(target, current, ...) {
+  if (!inherits(current, "PJRTBuffer")) {
+    return(sprintf("target is a PJRTBuffer, current is %s", rs_describe(current)))
+  }
+  told <- function(x) c(dtype = rs_buffer_dtype(x, NULL), shape = sprintf("(%s)", toString(rs_buffer_shape(x))))
+  one <- told(target)
+  other <- told(current)
+  differ <- one != other
+  if (any(differ)) {
+    return(sprintf("%s: target is %s, current is %s", names(one), one, other)[differ])
+  }
+  values <- if (is_wide(target)) rs_buffer_integers else as_array
+  all.equal(values(target), values(current), ...)
+}
+
 #' Copies a buffer to a device
 #'
 #' @param buffer A buffer.
@@ -229,6 +266,7 @@ copy_buffer <- function(buffer, device) {
 #' release(x)
 #' try(as_array(x))
 release <- function(x) {
+  if (missing(x)) refuse(x, "a PJRTBuffer or an AnvlArray")
   rs_buffer_release(if (is.list(x) && inherits(x, "AnvlArray")) buffer_of(x) else x)
   invisible(x)
 }

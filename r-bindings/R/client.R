@@ -5,7 +5,8 @@
 #'
 #' @section Environment variables:
 #' * `PJRT_PLATFORM`: the platform where none is named, `cpu` unless set.
-#' * `PJRT_CPU_DEVICE_COUNT`: how many devices the CPU client has, unless the option `cpu_device_count` says so.
+#' * `PJRT_CPU_DEVICE_COUNT`: how many devices the CPU client has, unless the option `cpu_device_count` says so. Where
+#'   neither does, the plugin decides; that of [install_pjrt()] makes 4.
 #' * `PJRT_NPROC`: how many threads each pool of the CPU client has, as many as processors unless set. The plugin reads it
 #'   when the client is made, and ignores what is less than 4: the plugins that we know have no pool of fewer threads. To
 #'   use fewer processors, start R on as many of them (`taskset` on Linux).
@@ -13,13 +14,13 @@
 #'
 #' @param platform The platform, `"cpu"` or `"cuda"`; `NULL` is the default one.
 #' @param ... Options of the plugin, such as `cpu_device_count = 2L`, and `threads`, which sets `PJRT_NPROC` for the
-#'   plugin. They count only where the client is made; one that the plugin does not know may be passed over by it. For
-#'   `devices()`: for methods.
+#'   plugin. They count only where the client is made, and may be given again with the same values; one that the plugin
+#'   does not know may be passed over by it. For `devices()`: for methods.
 #' @param x A client, a device, or the name of a platform; `NULL` is the default one.
 #' @return `pjrt_client()` and `as_pjrt_client()` a `PJRTClient`; `devices()` a list of [PJRTDevice][pjrt_device]s.
 #'
 #' @section Errors:
-#' Options are an error where the client is there already, for they come too late.
+#' Options are an error where the client is there already and was made with others, for they come too late.
 #' @seealso [pjrt_plugin()] for where the plugin comes from.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
@@ -31,18 +32,28 @@ pjrt_client <- function(platform = NULL, ...) {
   if (is.null(threads)) {
     return(rs_client(platform, options, "platform"))
   }
-  if (rs_client_exists(platform)) {
-    raise_("option", "the client is there already; `threads` can be given only when it is made", "threads")
+  is_number <- is.numeric(threads) && !is.object(threads) && length(threads) == 1L && !is.na(threads)
+  if (!is_number || threads < 1 || threads %% 1 != 0) {
+    got <- if (is_number) format(threads) else rs_describe(threads)
+    raise_("option", sprintf("argument `threads`: expected a whole number from 1 on, got %s", got), "threads")
   }
-  whole <- is.numeric(threads) && length(threads) == 1L && !is.na(threads) && threads >= 1 && threads %% 1 == 0
-  if (!whole) {
-    raise_("option", "argument `threads`: expected a whole number from 1 on", "threads")
+  options <- options[names(options) != "threads"]
+  if (rs_client_exists(platform)) {
+    if (!identical(threads_of[[tolower(platform %||% default_platform())]], as.double(threads))) {
+      raise_("option", "the client is there already; `threads` can be given only when it is made", "threads")
+    }
+    return(rs_client(platform, options, "platform"))
   }
   old <- Sys.getenv("PJRT_NPROC", NA)
   Sys.setenv(PJRT_NPROC = format(threads, scientific = FALSE))
   on.exit(if (is.na(old)) Sys.unsetenv("PJRT_NPROC") else Sys.setenv(PJRT_NPROC = old))
-  rs_client(platform, options[names(options) != "threads"], "platform")
+  client <- rs_client(platform, options, "platform")
+  assign(rs_client_platform(client), as.double(threads), envir = threads_of)
+  client
 }
+
+# The `threads` that clients were made with, by platform.
+threads_of <- new.env()
 
 #' @rdname pjrt_client
 #' @export
@@ -62,7 +73,7 @@ devices.PJRTClient <- function(x = NULL, ...) rs_client_devices(x)
 
 #' The platform of an object
 #'
-#' @param x A buffer, client, device or compiled program.
+#' @param x A buffer, an [AnvlArray], client, device or compiled program.
 #' @param ... For methods.
 #' @return The name of the platform, such as `"cpu"`.
 #' @export

@@ -21,6 +21,12 @@
 #' integer or double of length 1 or an array of such. Unclassed lists and `NULL` are structure. So `compile` need not
 #' check: it is called only for inputs that can be executed.
 #'
+#' The values of bare R data are checked on every call: one that the dtype which `compile` gave it in `input_dtypes` does
+#' not hold (a fraction in an integer type, a number out of range, `NA` other than in a float type) is an error.
+#'
+#' With `move_inputs = TRUE` an array on another device is copied. The original stays as it is, and can be used again even
+#' if the program donates that input.
+#'
 #' Of an `AnvlArray` only `$data` and `$backend` are used: with `backend = "pjrt"` dtype, shape and device are those of
 #' the buffer, otherwise `extractor` tells them.
 #'
@@ -45,9 +51,11 @@
 #' * `phantom_specs`, optional: a list of `list(dtype, shape)`, buffers made for each call that come after the inputs, for
 #'   results to be written to; what is in them is not told,
 #' * `input_dtypes`, for calls with bare R data: for each dynamic leaf the dtype that it is uploaded at, `NA` for an array.
-#'   A double may become any dtype, an integer any but `"bool"`, a logical only `"bool"`. A value that the dtype does
-#'   not hold (a fraction in an integer type, a number out of range, `NA` other than in a float type) is an error of
-#'   the call.
+#'   A double may become any dtype, an integer any but `"bool"`, a logical only `"bool"`.
+#'
+#' The device of the call is `default_device`, or if that is `NULL` the one of the first array:
+#' `device(info$leaves[[1]]$data)` where the first leaf is one. In StableHLO the dtypes have the same names, but for `bool`,
+#' which is `i1`, and `c64` and `c128`, which are `complex<f32>` and `complex<f64>`.
 #'
 #' For any other backend it gives a list with `r_fun`, a function of the list of the dynamic leaves (of an array its
 #' `$data`), whose value is that of the call.
@@ -74,7 +82,7 @@
 #' @param extractor A function of an array that gives `list(aval = list(dtype, shape), device, backend)`, for backends
 #'   other than `"pjrt"`.
 #' @param context A function without arguments, called for each dispatch, that gives a character vector without `NA` which
-#'   programs depend on.
+#'   programs depend on. Its names count too.
 #' @param dispatcher A dispatcher.
 #' @param args A list of arguments.
 #' @return `dispatcher()` a `Dispatcher`, `dispatch()` the value of the call, `dispatcher_size()` how many programs there
@@ -101,12 +109,14 @@
 #' dispatcher_size(d)
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
 #'
-#' # With PJRT: the sum of two vectors, compiled once for each length and dtype.
+#' # With PJRT: the sum of two arrays of one dtype and shape.
 #' add <- dispatcher(
 #'   capacity = 64,
 #'   compile = function(info) {
 #'     x <- info$avals[[1]]
-#'     type <- sprintf("tensor<%dx%s>", x$shape, x$dtype)
+#'     # The type in StableHLO, which calls bool i1: tensor<2x3xf32>, tensor<i1> of a scalar.
+#'     type <- sprintf("tensor<%s>", paste(c(x$shape, sub("bool", "i1", x$dtype)), collapse = "x"))
+#'     device <- device(info$leaves[[1]]$data) # that of the call
 #'     program <- pjrt_program(sprintf(
 #'       "func.func @main(%%x: %1$s, %%y: %1$s) -> %1$s {
 #'          %%sum = stablehlo.add %%x, %%y : %1$s
@@ -114,7 +124,7 @@
 #'        }", type
 #'     ))
 #'     list(
-#'       exec = pjrt_compile(program), client = pjrt_client(), device = pjrt_device("cpu:0"),
+#'       exec = pjrt_compile(program, device = device), client = as_pjrt_client(device), device = device,
 #'       out_tree = build_tree(0), out_avals = list(x[c("dtype", "shape")])
 #'     )
 #'   },
@@ -236,10 +246,14 @@ format.Dispatcher <- function(x, ...) {
   about <- rs_dispatcher_about(x)
   stats <- rs_dispatcher_stats(x)
   sprintf(
-    "<Dispatcher %s: %d of %s programs, %.0f hits, %.0f misses>",
-    about[1], stats$entries, about[2], stats$hits, stats$misses
+    "<Dispatcher %s: %d of %s, %s, %s>",
+    about[1], stats$entries, counted(as.numeric(about[2]), "program"), counted(stats$hits, "hit"),
+    counted(stats$misses, "miss", "misses")
   )
 }
+
+# `1 hit`, `2 hits`
+counted <- function(n, noun, nouns = paste0(noun, "s")) sprintf("%.0f %s", n, if (n == 1) noun else nouns)
 
 #' @export
 print.Dispatcher <- function(x, ...) {

@@ -9,6 +9,7 @@
 #' elt_type(pjrt_buffer(1)) == "f32"
 #' as.character(elt_type(pjrt_buffer(TRUE)))
 elt_type <- function(x) {
+  if (missing(x)) refuse(x, "a PJRTBuffer or the name of a dtype")
   if (inherits(x, "PJRTBuffer")) rs_buffer_dtype(x, "PJRTElementType") else rs_dtype(x, "PJRTElementType", "x")
 }
 

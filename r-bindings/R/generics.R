@@ -4,7 +4,7 @@
 #'
 #' If the package tengen is installed, these are its generics, and the methods for buffers are registered with it.
 #'
-#' @param x A buffer, or another object with a method.
+#' @param x A buffer, an [AnvlArray], or another object with a method.
 #' @param ... For methods.
 #' @return `dtype()` a string with the class `DataType`, `shape()` an integer vector (empty for a scalar), `device()` a
 #'   [PJRTDevice][pjrt_device].
@@ -37,7 +37,7 @@ shape.default <- function(x, ...) ask_tengen("shape", x, ...)
 device.default <- function(x, ...) ask_tengen("device", x, ...)
 
 ask_tengen <- function(name, x, ...) {
-  if (isNamespaceLoaded("tengen") && name %in% getNamespaceExports("tengen")) {
+  if (!missing(x) && isNamespaceLoaded("tengen") && name %in% getNamespaceExports("tengen")) {
     return(getExportedValue("tengen", name)(x, ...))
   }
   refuse(x, "a PJRTBuffer, or another object with a method")
@@ -45,7 +45,8 @@ ask_tengen <- function(name, x, ...) {
 
 # The error of a value that is not what was expected; its argument is the variable's name.
 refuse <- function(x, expected, argument = deparse(substitute(x))) {
-  raise_("type", sprintf("argument `%s`: expected %s, got %s", argument, expected, rs_describe(x)), argument)
+  got <- if (missing(x)) "none" else rs_describe(x)
+  raise_("type", sprintf("argument `%s`: expected %s, got %s", argument, expected, got), argument)
 }
 
 # The generics that tengen has too.

@@ -5,8 +5,9 @@
 #' combination of dtypes, shapes and static values that is new, and otherwise runs what is there, in a few microseconds.
 #'
 #' @section Where to start:
-#' `install_pjrt()` gets the plugin for the CPU, once. `vignette("get-started", "pjrtdispatch")` goes from there to a
-#' dispatcher.
+#' `install_pjrt()` gets the plugin for the CPU, once. The vignette "Get started" goes from there to a dispatcher:
+#' `vignettes/get-started.Rmd` in the sources, and `vignette("get-started", "pjrtdispatch")` where the package was
+#' installed from the file that `scripts/build-r` makes.
 #'
 #' | what | functions |
 #' |---|---|
@@ -21,8 +22,25 @@
 #'
 #' @section Errors:
 #' Every error of the package is a condition of class `pjrtdispatch_error` with the fields `code`, a short name that never
-#' changes, such as `"dtype"` or `"donated"`; `argument`, the path of the argument to blame, such as `b$w[[2]]`, or
-#' `NULL`; and the message and the call as always. A child process made by `fork()` (`parallel::mclapply()`) gets an
+#' changes; `argument`, the path of the argument to blame, such as `b$w[[2]]`, or `NULL`; and the message and the call as
+#' always. That an argument without a default was left out may be an error of R itself. The codes:
+#'
+#' | code | what is wrong |
+#' |---|---|
+#' | `type`, `value`, `argument` | the type of an argument, its value, or that there is no such argument |
+#' | `dtype`, `unknown_dtype`, `shape` | the dtype or the shape of data, or the name of a dtype |
+#' | `device`, `client` | an array is on another device, or of another client |
+#' | `donated`, `dead` | a buffer was donated to a program; an object was released, or is from another session |
+#' | `argument_count` | a program takes more inputs or fewer |
+#' | `program`, `invalid_program` | what a compiled program turned out to be; a program that cannot be read |
+#' | `pjrt`, `unimplemented` | what the plugin or XLA says, of a compile or a run; what the plugin has not |
+#' | `plugin`, `plugin_not_found`, `install`, `option` | a plugin that cannot be loaded, found or installed; an option of a plugin or client |
+#' | `recursive`, `compiled` | a call that is compiled asks for itself; [expect_no_compile()] failed |
+#' | `memory` | no memory is left on the host |
+#' | `forked`, `thread`, `detached`, `version` | use from a forked process or another thread; packages that do not fit each other |
+#' | `graph`, `body`, `panic`, `error`, `internal` | program families written in Rust; faults of the toolkit |
+#'
+#' A child process made by `fork()` (`parallel::mclapply()`) gets an
 #' error at its first use of the package; a PSOCK cluster works.
 #'
 #' @section Memory:

@@ -80,9 +80,7 @@ plugins_downloaded <- function(platforms = NULL) {
 #' @export
 install_pjrt <- function(cuda = NULL) {
   if (!is.null(cuda)) {
-    if (!(length(cuda) == 1L && as.character(cuda) %in% c("12", "13"))) {
-      refuse(cuda, "NULL, \"12\" or \"13\"")
-    }
+    expect_choice(cuda, c("12", "13"), "NULL, \"12\" or \"13\"")
   }
   script <- system.file("scripts", "get-plugin", package = "pjrtdispatch", mustWork = TRUE)
   path <- run_installer("cpu", "bash", shQuote(script))
@@ -90,6 +88,15 @@ install_pjrt <- function(cuda = NULL) {
     run_installer("cuda", "python3", c("-m", "pip", "install", sprintf("jax-cuda%s-pjrt", cuda)))
   }
   invisible(path)
+}
+
+# One of some words; the error shows what came, if it is one.
+expect_choice <- function(x, choices, expected, argument = deparse(substitute(x))) {
+  is_one <- is.atomic(x) && !is.object(x) && length(x) == 1L
+  if (!is_one || !as.character(x) %in% choices) {
+    got <- if (is_one && !is.na(x)) deparse(x) else rs_describe(x)
+    raise_("value", sprintf("argument `%s`: expected %s, got %s", argument, expected, got), argument)
+  }
 }
 
 # Runs a command that gets a plugin; what it prints.

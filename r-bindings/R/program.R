@@ -56,9 +56,8 @@
 pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
   if (missing(format)) {
     format <- "mlir"
-  } else if (!is.character(format) || length(format) != 1L || !format %in% c("mlir", "hlo")) {
-    got <- if (is.character(format) && length(format) == 1L) deparse(format) else rs_describe(format)
-    raise_("value", sprintf("argument `format`: expected \"mlir\" or \"hlo\", got %s", got), "format")
+  } else {
+    expect_choice(format, c("mlir", "hlo"), "\"mlir\" or \"hlo\"")
   }
   .Call(savvy_rs_program__impl, src, if (is.character(path) && all(Encoding(path) != "bytes")) path.expand(path) else path, format)
 }

@@ -80,6 +80,11 @@ SEXP savvy_rs_buffer_device__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_buffer_doubles__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_buffer_doubles__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_buffer_dtype__impl(SEXP c_arg__x, SEXP c_arg__class) {
     SEXP res = savvy_rs_buffer_dtype__ffi(c_arg__x, c_arg__class);
     return handle_result(res);
@@ -445,6 +450,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_buffer_await__impl", (DL_FUNC) &savvy_rs_buffer_await__impl, 1},
     {"savvy_rs_buffer_copy__impl", (DL_FUNC) &savvy_rs_buffer_copy__impl, 2},
     {"savvy_rs_buffer_device__impl", (DL_FUNC) &savvy_rs_buffer_device__impl, 1},
+    {"savvy_rs_buffer_doubles__impl", (DL_FUNC) &savvy_rs_buffer_doubles__impl, 1},
     {"savvy_rs_buffer_dtype__impl", (DL_FUNC) &savvy_rs_buffer_dtype__impl, 2},
     {"savvy_rs_buffer_empty__impl", (DL_FUNC) &savvy_rs_buffer_empty__impl, 3},
     {"savvy_rs_buffer_integers__impl", (DL_FUNC) &savvy_rs_buffer_integers__impl, 1},

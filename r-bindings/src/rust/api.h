@@ -8,6 +8,7 @@ SEXP savvy_rs_buffer_as_raw__ffi(SEXP c_arg__x, SEXP c_arg__row_major);
 SEXP savvy_rs_buffer_await__ffi(SEXP c_arg__x);
 SEXP savvy_rs_buffer_copy__ffi(SEXP c_arg__buffer, SEXP c_arg__device);
 SEXP savvy_rs_buffer_device__ffi(SEXP c_arg__x);
+SEXP savvy_rs_buffer_doubles__ffi(SEXP c_arg__x);
 SEXP savvy_rs_buffer_dtype__ffi(SEXP c_arg__x, SEXP c_arg__class);
 SEXP savvy_rs_buffer_empty__ffi(SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__device);
 SEXP savvy_rs_buffer_integers__ffi(SEXP c_arg__x);

@@ -33,6 +33,8 @@ impl Handle for Device {
 struct Known {
     platform: String,
     client: Client,
+    /// What it was made with.
+    options: ClientOptions,
     object: SEXP,
     /// By index.
     devices: Vec<SEXP>,
@@ -74,6 +76,17 @@ pub fn exists(platform: &str) -> bool {
     known(|k| (k.platform == platform).then_some(())).is_some()
 }
 
+/// The client of a platform with these options: a new one, or the one that was made with the same.
+///
+/// For `pjrtdispatch`.
+pub fn with_options(platform: &str, options: ClientOptions) -> Result<Client> {
+    let same = |k: &Known| (k.platform == platform && k.options.include(&options)).then_some(k.client);
+    match known(same) {
+        Some(client) => Ok(client),
+        None => create(platform, None, options),
+    }
+}
+
 /// Makes the client of a platform, from this plugin or the one that is found.
 ///
 /// An error if the platform has one already: there is one client per platform, and options come too late for it. For
@@ -83,7 +96,7 @@ pub fn create(platform: &str, plugin: Option<PjrtPlugin>, options: ClientOptions
         return Err(Fault::new(
             "option",
             format!(
-                "there is a client of platform {platform} already; options can be given only when it is made"
+                "there is a client of platform {platform} already, with other options; they count only when it is made"
             ),
         ));
     }
@@ -92,7 +105,8 @@ pub fn create(platform: &str, plugin: Option<PjrtPlugin>, options: ClientOptions
         Some(plugin) => plugin,
         None => PjrtPlugin::load(find_plugin(platform)?)?,
     };
-    register(platform, plugin.client(&options)?)
+    let client = plugin.client(&options)?;
+    register(platform, client, options)
 }
 
 /// The file of a platform's plugin.
@@ -128,14 +142,20 @@ fn with_environment(platform: &str, options: ClientOptions) -> Result<ClientOpti
 }
 
 /// Makes the objects of a new client.
-fn register(platform: &str, client: Client) -> Result<Client> {
+fn register(platform: &str, client: Client, options: ClientOptions) -> Result<Client> {
     let object = handle::interned(client)?;
     let devices = client.devices().map(handle::interned).collect::<Result<Vec<SEXP>>>()?;
     // R code that ran meanwhile may have made a client of the platform. The first one stays: arrays may be on it.
     if let Some(client) = known(|k| (k.platform == platform).then_some(k.client)) {
         return Ok(client);
     }
-    CLIENTS.get().borrow_mut().push(Known { platform: platform.to_owned(), client, object, devices });
+    CLIENTS.get().borrow_mut().push(Known {
+        platform: platform.to_owned(),
+        client,
+        options,
+        object,
+        devices,
+    });
     Ok(client)
 }
 
@@ -147,7 +167,7 @@ pub fn client_object(client: Client) -> Result<SEXP> {
     match known(|k| (k.client == client).then_some(k.object)) {
         Some(object) => Ok(object),
         None => {
-            register(&client.to_string(), client)?;
+            register(&client.to_string(), client, ClientOptions::new())?;
             client_object(client)
         }
     }
@@ -168,7 +188,7 @@ fn first_device_object(device: Device) -> Result<SEXP> {
     match shared::room() {
         Some((room, table)) => room.device_object(table, device),
         None => {
-            register(&device.client().to_string(), device.client())?;
+            register(&device.client().to_string(), device.client(), ClientOptions::new())?;
             device_object(device)
         }
     }
@@ -188,7 +208,7 @@ pub fn device_named(name: &str, argument: &str) -> Result<Device> {
             quoted(name),
         ));
     };
-    let client = of_platform(&platform.to_lowercase())?;
+    let client = of_platform(&platform.to_lowercase()).map_err(|fault| fault.in_argument(argument))?;
     client.devices().nth(index).ok_or_else(|| {
         let names: Vec<String> = client.devices().map(|device| device.to_string()).collect();
         Fault::argument("value", argument, format!("one of the devices {}", names.join(", ")), quoted(name))

@@ -135,7 +135,10 @@ impl From<Error> for Fault {
         };
         Fault::Condition(Box::new(Condition {
             code: error.code().into(),
-            argument: error.argument().map(str::to_owned),
+            argument: match &error {
+                Error::Option { option, .. } => Some((*option).to_owned()),
+                error => error.argument().map(str::to_owned),
+            },
             message: error.to_string(),
         }))
     }

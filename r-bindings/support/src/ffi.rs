@@ -137,6 +137,7 @@ unsafe extern "C" {
     pub fn ATTRIB(x: SEXP) -> SEXP;
     pub fn IS_S4_OBJECT(x: SEXP) -> c_int;
     pub fn FORMALS(x: SEXP) -> SEXP;
+    pub fn SET_TAG(x: SEXP, tag: SEXP);
     pub fn CLOENV(x: SEXP) -> SEXP;
     pub fn R_ClosureExpr(x: SEXP) -> SEXP;
     pub fn R_BytecodeExpr(x: SEXP) -> SEXP;

@@ -115,7 +115,10 @@ impl Kind {
         let is_pointer = TYPEOF(x) == EXTPTRSXP;
         let named = describe::class(x).as_deref() == Some(self.class);
         if !is_pointer || !(named || self.is(x)) {
-            return Fault::argument("type", argument, expected, describe::value(x));
+            let got = describe::value(x);
+            let holds_one = self.class == "PJRTBuffer" && describe::has_class(x, "AnvlArray");
+            let got = if holds_one { format!("{got}, whose buffer is its `$data`") } else { got };
+            return Fault::argument("type", argument, expected, got);
         }
         if !self.is(x) {
             // SAFETY: `x` is an external pointer.

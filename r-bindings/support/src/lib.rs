@@ -51,4 +51,4 @@ pub use main_thread::MainThread;
 pub use read::{as_array, as_raw, integers};
 pub use root::Root;
 pub use unwind::{check_interrupt, protect};
-pub use upload::{Check, allowed, default_dtype, upload, upload_data};
+pub use upload::{Check, allowed, default_dtype, upload, upload_data, zeros};

@@ -62,6 +62,22 @@ pub fn double(value: f64) -> Result<Root> {
     Root::make(|| unsafe { Rf_ScalarReal(value) })
 }
 
+/// Numbers.
+pub fn doubles(values: &[f64]) -> Result<Root> {
+    // SAFETY: the vector has room for the values.
+    Root::make(|| unsafe {
+        let out = Rf_allocVector(REALSXP, values.len() as Length);
+        values.iter().enumerate().for_each(|(i, &value)| REAL(out).add(i).write(value));
+        out
+    })
+}
+
+/// `NA_real_`
+pub fn na_real() -> f64 {
+    // SAFETY: R sets the variable before any package is loaded, and never changes it.
+    unsafe { R_NaReal }
+}
+
 /// Sizes or counts: an integer vector, or a double vector if one is too large for an integer.
 pub fn sizes(values: &[i64]) -> Result<Root> {
     // SAFETY: inside `protect`.

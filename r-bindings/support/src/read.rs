@@ -21,6 +21,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
 use crate::root::Root;
+use crate::unwind::protect;
 
 /// Waits for a buffer and copies it to an R vector (a scalar) or array.
 #[inline]
@@ -39,8 +40,8 @@ pub fn as_array(array: &Array, check: bool, argument: &str) -> Result<SEXP> {
         Some(lost) => Err(Fault::argument(
             "value",
             argument,
-            format!("no {} of {lost}, which R's type does not hold", array.dtype()),
-            "some",
+            format!("no {} of {}, which R's type does not hold", array.dtype(), lost.value),
+            format!("one as element {}", column_major_place(lost.at, array.shape()) + 1),
         )),
     }
 }
@@ -144,17 +145,53 @@ fn allocate(kind: u32, array: &Array) -> Result<Root> {
 }
 
 /// The class vector `"integer64"`.
+///
+/// The first time the package bit64 is loaded, if it is installed: without its methods R takes the numbers for tiny
+/// doubles, in print and in arithmetic.
 fn integer64_class() -> Result<SEXP> {
     static CLASS: MainThread<Cell<SEXP>> = MainThread::new(Cell::new(std::ptr::null_mut()));
     if CLASS.get().get().is_null() {
+        load_if_installed("bit64")?;
         CLASS.get().set(crate::make::shared_string("integer64")?);
     }
     Ok(CLASS.get().get())
 }
 
+/// `requireNamespace(package, quietly = TRUE)`
+#[cold]
+fn load_if_installed(package: &str) -> Result<()> {
+    let name = crate::make::string(package)?;
+    let quietly = crate::make::flag(true)?;
+    // SAFETY: the function is one of R's base package; name and flag are rooted, the call is protected.
+    protect(|| unsafe {
+        let arguments = Rf_protect(Rf_cons(quietly.get(), R_NilValue));
+        SET_TAG(arguments, Rf_install(c"quietly".as_ptr()));
+        let arguments = Rf_protect(Rf_cons(name.get(), arguments));
+        let call = Rf_protect(Rf_lcons(Rf_install(c"requireNamespace".as_ptr()), arguments));
+        Rf_eval(call, R_BaseEnv);
+        Rf_unprotect(3);
+    })
+}
+
+/// A value that R's type does not hold, and the first place of one in row-major order.
+struct Lost {
+    value: &'static str,
+    at: usize,
+}
+
+/// Where an element comes in R's order.
+fn column_major_place(mut row_major: usize, shape: &[i64]) -> usize {
+    let mut index: Vec<usize> = vec![0; shape.len()];
+    for (i, &size) in index.iter_mut().zip(shape).rev() {
+        *i = row_major % size as usize;
+        row_major /= size as usize;
+    }
+    index.iter().zip(shape).rev().fold(0, |place, (&i, &size)| place * size as usize + i)
+}
+
 /// Copies the elements; with `check`, gives the value that is lost, if one is.
 #[inline]
-fn fill(array: &Array, out: SEXP, check: bool) -> Result<Option<&'static str>, dispatch_runtime::Error> {
+fn fill(array: &Array, out: SEXP, check: bool) -> Result<Option<Lost>, dispatch_runtime::Error> {
     /// The elements as `$to`, each made by `$convert`.
     macro_rules! copy {
         ($data:ident: $from:ty => $to:ty, $convert:expr) => {
@@ -174,19 +211,20 @@ fn fill(array: &Array, out: SEXP, check: bool) -> Result<Option<&'static str>, d
             })
         };
         // Elements of which one is lost.
-        ($data:ident: $from:ty => $to:ty, $convert:expr, lost $lost:expr => $name:literal) => {
-            if check
-                && array.with_bytes(|bytes| {
+        ($data:ident: $from:ty => $to:ty, $convert:expr, lost $lost:expr => $name:literal) => {{
+            let lost = match check {
+                true => array.with_bytes(|bytes| {
                     // SAFETY: as above.
                     let from = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<$from>(), array.len()) };
-                    from.iter().any($lost)
-                })?
-            {
-                Ok(Some($name))
-            } else {
-                copy!($data: $from => $to, $convert)
+                    from.iter().position($lost)
+                })?,
+                false => None,
+            };
+            match lost {
+                Some(at) => Ok(Some(Lost { value: $name, at })),
+                None => copy!($data: $from => $to, $convert),
             }
-        };
+        }};
     }
     match array.dtype() {
         // A plain copy, which is one system routine.

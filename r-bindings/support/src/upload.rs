@@ -5,7 +5,8 @@
 //!
 //! Unless somebody [checks](Check), a value that the type does not hold becomes what a cast makes of it: numbers outside
 //! the range of an integer type become its nearest end, a fraction is cut off, `NaN` is 0 (`TRUE` as a `bool`). A missing
-//! integer is `NaN` in a float type (`NA` in those that R has too), a missing logical is `TRUE`. Rounding is to the
+//! integer is the least number of an integer type, `NaN` in a float type (`NA` in those that R has too), a missing
+//! logical is `TRUE`. Rounding is to the
 //! nearest, in one step.
 
 mod check;
@@ -16,6 +17,7 @@ use dispatch_runtime::{Array, DType, Device, HostArray, HostView};
 use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::make::na_real;
 use crate::{Arg, memory};
 
 /// Which values are refused.
@@ -165,7 +167,7 @@ impl Target<'_> {
 
     fn convert<S: Copy, T: Element>(&self, values: &[S], convert: impl Fn(S) -> T + Copy) -> Result<Array> {
         if self.fills {
-            let mut host = HostArray::try_zeros(T::DTYPE, self.shape)?;
+            let mut host = zeros(T::DTYPE, self.shape)?;
             host.as_mut_slice().expect("its own type").fill(convert(values[0]));
             let client = self.device.client();
             return memory::with_retry(|| client.upload(host.view(), self.device));
@@ -184,6 +186,15 @@ impl Target<'_> {
         let view = HostView::new(values, self.shape)?;
         memory::with_retry(|| self.device.client().upload_column_major(view, self.device))
     }
+}
+
+/// Zeros on the host; an error where there is no memory for so many.
+pub fn zeros(dtype: DType, shape: &[i64]) -> Result<HostArray> {
+    HostArray::try_zeros(dtype, shape).map_err(|_| {
+        let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        let expected = format!("a shape with few enough elements of {dtype} for the memory of the host");
+        Fault::argument("shape", "shape", expected, format!("({})", sizes.join(", ")))
+    })
 }
 
 /// R goes on where Rust would end the process.
@@ -237,8 +248,16 @@ macro_rules! clamps {
 }
 
 casts!(i8, i16, i32, i64, u8, u16, u32, u64);
-clamps!(i32 => i8, i16, i32, i64, u8, u16, u32, u64);
+clamps!(i32 => i8, i16, i32, u8, u16, u32, u64);
 clamps!(i64 => i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// What is missing stays so: `i64` has an `NA` of its own.
+impl ClampInto<i64> for i32 {
+    #[inline(always)]
+    fn clamp_into(self) -> i64 {
+        if self == NA_INTEGER { i64::MIN } else { self.into() }
+    }
+}
 
 impl Cast<f64> for f64 {
     #[inline(always)]
@@ -337,8 +356,3 @@ by_way_of!(
     f32: num_complex::Complex<f32> => |re: f32| num_complex::Complex { re, im: 0.0 },
     f64: num_complex::Complex<f64> => |re: f64| num_complex::Complex { re, im: 0.0 }
 );
-
-fn na_real() -> f64 {
-    // SAFETY: R sets the variable before any package is loaded, and never changes it.
-    unsafe { R_NaReal }
-}

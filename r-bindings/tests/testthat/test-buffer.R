@@ -107,6 +107,9 @@ test_that("check refuses every value that would be lost", {
   expect_equal(c(there_and_back(0.1, check = TRUE)), 0.1, tolerance = 1e-7)
   expect_identical(c(there_and_back(c(NaN, Inf), check = TRUE)), c(NaN, Inf))
   expect_fault(as_array(pjrt_buffer(NA_integer_), check = TRUE), "value", "no i32 of -2147483648", "x")
+  # Told by the place in R's order.
+  matrix <- pjrt_buffer(matrix(c(1L, 2L, 3L, NA, 5L, 6L), 2))
+  expect_fault(as_array(matrix, check = TRUE), "value", "does not hold, got one as element 4", "x")
   expect_fault(as_array(pjrt_buffer(2^63, dtype = "ui64"), check = TRUE), "value", "2^63 or more")
   expect_identical(c(as_array(pjrt_buffer(1:3), check = TRUE)), 1:3)
 })
@@ -123,7 +126,7 @@ test_that("a shape is that of the data, or as asked for", {
   expect_fault(pjrt_buffer(1:6, shape = -6), "value", "sizes that are not negative", "shape")
   expect_fault(pjrt_buffer(1:6, shape = 1.5), "value", "expected whole numbers, got 1.5 as element 1")
   expect_fault(pjrt_buffer(1:6, shape = "a"), "type", "expected whole numbers, got a string")
-  expect_fault(pjrt_buffer(1, shape = c(1e9, 1e9, 1e9)), "shape", "expected shape with fewer elements")
+  expect_fault(pjrt_buffer(1, shape = c(1e9, 1e9, 1e9)), "shape", "a shape with few enough elements of f32")
   expect_fault(pjrt_scalar(1:2), "type", "expected one value, got 2", "data")
 })
 
@@ -147,8 +150,8 @@ test_that("an empty buffer is zeros", {
   expect_identical(as_array(pjrt_empty("i32", c(2, 2))), matrix(0L, 2, 2))
   expect_identical(as_array(pjrt_empty("bool", integer())), FALSE)
   expect_identical(device(pjrt_empty("f32", 3, "cpu:1")), pjrt_device("cpu:1"))
-  expect_fault(pjrt_empty("f32", c(2^31, 2^31, 2^31)), "shape", "expected shape with fewer elements")
-  expect_fault(pjrt_empty("f32", c(2^31, 2^28)), "shape", "with fewer elements")
+  expect_fault(pjrt_empty("f32", c(2^31, 2^31, 2^31)), "shape", "a shape with few enough elements of f32")
+  expect_fault(pjrt_empty("f32", c(2^31, 2^28)), "shape", "with few enough elements")
 })
 
 test_that("a buffer lives on a device", {
@@ -269,4 +272,50 @@ test_that("an argument that is missing is told with the user's call", {
   expect_identical(missing_in(dispatcher(3)), "dispatcher")
   expect_identical(missing_in(dispatch(3)), "dispatch")
   expect_identical(missing_in(tree_path(build_tree(1))), "tree_path")
+})
+
+test_that("missing integers stay missing in i64, and become what the help says elsewhere", {
+  read <- function(data, dtype) c(format_buffer(pjrt_buffer(data, dtype = dtype)))
+  expect_identical(read(c(NA, 1L), "i64"), c("-9223372036854775808", "1"))
+  for (dtype in c("ui8", "ui16", "ui32", "ui64")) expect_identical(read(NA_integer_, dtype), "0")
+  expect_identical(read(NA_integer_, "i8"), "-128")
+  for (dtype in c("i8", "i32", "i64", "ui8")) expect_identical(read(c(NA, NaN), dtype), c("0", "0"))
+  skip_if_not_installed("bit64")
+  expect_identical(c(as_array(pjrt_buffer(c(NA, 1L), dtype = "i64"))), bit64::as.integer64(c(NA, 1)))
+})
+
+test_that("all.equal() compares dtype, shape and values of buffers", {
+  x <- pjrt_buffer(c(1, 2, 3))
+  expect_identical(all.equal(x, pjrt_buffer(c(1, 2, 3))), TRUE)
+  expect_identical(all.equal(x, pjrt_buffer(c(1, 2, 3), device = "cpu:1")), TRUE)
+  expect_match(all.equal(x, pjrt_buffer(c(1, 2, 4))), "difference")
+  expect_identical(all.equal(x, pjrt_buffer(1:3)), "dtype: target is f32, current is i32")
+  expect_identical(all.equal(x, pjrt_buffer(matrix(c(1, 2, 3)))), "shape: target is (3), current is (3, 1)")
+  expect_identical(all.equal(x, 1), "target is a PJRTBuffer, current is a double value")
+  expect_identical(all.equal(x, pjrt_buffer(c(1, 2, 3.001)), tolerance = 0.01), TRUE)
+  wide <- function(text) pjrt_buffer(text, dtype = "i64")
+  expect_identical(all.equal(wide(c(1, 2^60)), wide(c(1, 2^60))), TRUE)
+  expect_match(all.equal(wide(c(1, 2^60)), wide(c(1, 2^60 + 512))), "1 string mismatch")
+})
+
+test_that("64-bit integers come with the package that prints them", {
+  skip_if_not_installed("bit64")
+  code <- c(
+    "x <- pjrt_buffer(c(1, 2), 'i64'); cat(isNamespaceLoaded('bit64'), '')",
+    "cat(format(value(as_array_async(x))), isNamespaceLoaded('bit64'), sum(as_array(x)) == 3)"
+  )
+  expect_identical(run_r(code)$out, "FALSE 1 2 TRUE TRUE")
+})
+
+test_that("a shape for which there is no memory is told", {
+  expected <- "argument `shape`: expected a shape with few enough elements of f32 for the memory of the host, got ("
+  expect_fault(pjrt_empty("f32", c(1e10, 1e10)), "shape", paste0(expected, "10000000000, 10000000000)"), "shape")
+  expect_fault(pjrt_buffer(0, shape = c(1e10, 1e10)), "shape", expected, "shape")
+})
+
+test_that("an AnvlArray where a buffer has to be is told where its buffer is", {
+  x <- structure(list(data = pjrt_buffer(1), backend = "pjrt"), class = "AnvlArray")
+  hint <- "expected a PJRTBuffer, got an AnvlArray, whose buffer is its `$data`"
+  expect_fault(copy_buffer(x, "cpu"), "type", hint, "buffer")
+  expect_fault(pjrt_execute(echo_program("f32", list(1L)), x), "type", hint, "...[[1]]")
 })

@@ -13,8 +13,28 @@ test_that("there is one client for each platform", {
 test_that("options come too late for a client that is there", {
   pjrt_client("cpu")
   expect_fault(pjrt_client("cpu", cpu_device_count = 3L), "option", "there is a client of platform cpu already")
+  expect_fault(pjrt_client("cpu", threads = "a"), "option", "expected a whole number from 1 on, got a string", "threads")
+  expect_fault(pjrt_client("cpu", threads = 1.5), "option", "got 1.5", "threads")
   expect_fault(pjrt_client("cpu", threads = 3), "option", "the client is there already", "threads")
   expect_fault(plugin_client_create(pjrt_plugin("cpu"), "cpu"), "option", "already")
+})
+
+test_that("options can be given again with the values that the client has", {
+  # From the variable.
+  expect_identical(pjrt_client("cpu", cpu_device_count = 2L), pjrt_client("cpu"))
+  code <- c(
+    "make <- function(...) pjrt_client('cpu', ...)",
+    "a <- make(cpu_device_count = 3, threads = 5)",
+    "cat(identical(make(cpu_device_count = 3L, threads = 5L), a), identical(make(threads = 5), a), '')",
+    "said <- function(...) tryCatch(make(...), error = function(e) cat(e$argument, ''))",
+    "said(threads = 6); said(cpu_device_count = 2, threads = 5); said(cpu_device_count = 3, more = 1)"
+  )
+  expect_identical(run_r(code)$out, "TRUE TRUE threads platform platform ")
+})
+
+test_that("the error of an option shows its value as R writes it", {
+  code <- "for (n in list('2', 0L, c(1, 2), TRUE)) cat(sub('.*got ', '', tryCatch(pjrt_client('cpu', cpu_device_count = n), error = conditionMessage)), '; ')"
+  expect_identical(run_r(code)$out, "\"2\" ; 0 ; [1, 2] ; true ; ")
 })
 
 test_that("options and variables count where the client is made", {
@@ -89,16 +109,21 @@ test_that("install_pjrt() gives the path of what is there, and says why it canno
   cached <- file.path(Sys.getenv("DISPATCH_CACHE_DIR", "~/.cache/dispatch-runtime"), "plugins/cpu/xla-cpu-pjrt-0.0.1.so")
   skip_if_not(file.exists(cached) && !nzchar(Sys.getenv("XDG_CACHE_HOME")))
   expect_identical(normalizePath(suppressMessages(install_pjrt())), normalizePath(cached))
-  expect_fault(install_pjrt("11"), "type", "argument `cuda`: expected NULL, \"12\" or \"13\"", "cuda")
+  expect_fault(install_pjrt("11"), "value", "argument `cuda`: expected NULL, \"12\" or \"13\", got \"11\"", "cuda")
+  expect_fault(install_pjrt(list(12)), "value", "got a list of length 1", "cuda")
   out <- run_r("cat(tryCatch(install_pjrt(), error = conditionMessage))", "PATH=/nonexistent")
   expect_match(out$out, "the cpu plugin was not installed: bash is not in PATH. A plugin that is there already is used if")
 })
 
 test_that("a platform that does not exist is told in R's words", {
   expected <- "platform: expected \"cpu\" or \"cuda\", got \"moon\""
-  for (call in expression(pjrt_client("moon"), pjrt_plugin("moon"), plugins_downloaded(c("cpu", "moon")), devices("moon"))) {
-    condition <- expect_fault(eval(call), "option", expected)
-    expect_identical(condition$call, call)
+  calls <- expression(
+    platform = pjrt_client("moon"), platform = pjrt_plugin("moon"), platforms = plugins_downloaded(c("cpu", "moon")),
+    x = devices("moon"), device = pjrt_device("moon:1")
+  )
+  for (i in seq_along(calls)) {
+    condition <- expect_fault(eval(calls[[i]]), "option", expected, names(calls)[[i]])
+    expect_identical(condition$call, calls[[i]])
   }
   expect_fault(plugins_downloaded(1), "type", "expected the names of platforms, got a double value", "platforms")
   expect_fault(plugin_client_create(pjrt_plugin("cpu"), "cuda"), "value", "expected \"cpu\", the platform of the plugin", "platform")

@@ -34,3 +34,10 @@ test_that("a forked process gets an error at once, and the parent goes on", {
   expect_identical(condition$code, "forked")
   expect_s3_class(pjrt_device("cpu"), "PJRTDevice")
 })
+
+test_that("a missing argument is told in the user's call", {
+  for (call in expression(as_array(), dtype(), await(), is_ready(), value(), platform(), release(), elt_type())) {
+    condition <- expect_fault(eval(call), "type", ", got none", "x")
+    expect_identical(condition$call, call)
+  }
+})

@@ -602,3 +602,40 @@ test_that("the function of another backend gets any number of leaves, and may en
   jumps <- plain(function(leaves) invokeRestart("away", leaves[[1]]))$d
   expect_identical(withRestarts(dispatch(jumps, list(5)), away = identity), 5)
 })
+
+test_that("callbacks that take nothing where they are given something are refused", {
+  expect_fault(dispatcher(1, function() 1, move_inputs = TRUE), "value", "argument `compile`: expected a function of one argument (`info`), got one without arguments", "compile")
+  expect_fault(
+    dispatcher(1, identity, backend = "b", move_inputs = TRUE, extractor = function() 1),
+    "value", "a function of one argument (an array)", "extractor"
+  )
+  expect_s3_class(dispatcher(1, function(...) 1, move_inputs = TRUE), "Dispatcher")
+})
+
+test_that("dispatch_explain() writes short static vectors out", {
+  p <- plain(static = "s")
+  dispatch(p$d, list(s = "zz"))
+  now <- function(s) sub(",.*nearest.*", "", dispatch_explain(p$d, list(s = s))$differences$now)
+  expect_identical(now(c(1, 2.5)), "c(1, 2.5)")
+  expect_identical(now(1:3), "c(1L, 2L, 3L)")
+  expect_identical(now(c(TRUE, NA)), "c(TRUE, NA)")
+  expect_identical(now(c("a", "b")), "c(\"a\", \"b\")")
+  expect_match(now(seq(0.5, 50)), "^a double vector of length 50 \\([0-9a-f]{6}\\)$")
+})
+
+test_that("the names of a context count", {
+  context <- c(a = "x")
+  p <- plain(context = function() context)
+  dispatch(p$d, list(1))
+  context <- c(b = "x")
+  dispatch(p$d, list(1))
+  expect_identical(compiles(p$d), 2L)
+})
+
+test_that("a dispatcher prints with the right plurals", {
+  p <- plain()
+  dispatch(p$d, list(1))
+  expect_output(print(p$d), "1 of 100 programs, 0 hits, 1 miss>", fixed = TRUE)
+  dispatch(p$d, list(1))
+  expect_output(print(p$d), "1 hit, 1 miss>", fixed = TRUE)
+})

@@ -3,7 +3,9 @@
 use dispatch_r::buffer::{self, wait};
 use dispatch_r::client::{device_object, read_device};
 use dispatch_r::runtime::{Aval, DType, HostArray, HostView};
-use dispatch_r::{arg, as_array, as_raw, describe, entry, make, memory, upload, Arg, Fault, Result, SEXP};
+use dispatch_r::{
+    arg, as_array, as_raw, describe, entry, make, memory, upload, zeros, Arg, Fault, Result, SEXP,
+};
 use savvy::savvy;
 
 /// A buffer of R data.
@@ -127,7 +129,7 @@ fn rs_buffer_empty(
         let dtype = arg(&dtype, "dtype").dtype()?;
         let shape = arg(&shape, "shape").shape()?;
         let device = read_device(arg(&device, "device"))?;
-        let zeros = HostArray::try_zeros(dtype, &shape)?;
+        let zeros = zeros(dtype, &shape)?;
         buffer::wrap(memory::with_retry(|| device.client().upload(zeros.view(), device))?)
     })
 }
@@ -259,6 +261,22 @@ fn rs_buffer_integers(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
         wait(&array, "x")?;
         let text: Vec<String> = dispatch_r::integers(&array, "x")?.iter().map(i128::to_string).collect();
         Ok(make::strings(&text)?.release())
+    })
+}
+
+/// The elements of a buffer of integers as doubles, in R's order; what R takes for `NA` as `NA`.
+#[savvy]
+fn rs_buffer_doubles(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let array = buffer::get(arg(&x, "x"))?;
+        let missing = match array.dtype() {
+            DType::I32 => i32::MIN.into(),
+            DType::I64 => i64::MIN.into(),
+            _ => i128::MIN,
+        };
+        let double = |x: i128| if x == missing { make::na_real() } else { x as f64 };
+        let values: Vec<f64> = dispatch_r::integers(&array, "x")?.into_iter().map(double).collect();
+        Ok(make::doubles(&values)?.release())
     })
 }
 

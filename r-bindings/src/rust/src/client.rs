@@ -21,9 +21,10 @@ fn rs_client(
         };
         let options = read_options(arg(&options, "..."))?;
         let client = match options.is_empty() {
-            true => client::of_platform(&platform)?,
-            false => client::create(&platform, None, options)?,
-        };
+            true => client::of_platform(&platform),
+            false => client::with_options(&platform, options),
+        }
+        .map_err(|fault| fault.in_argument(&argument))?;
         client::client_object(client)
     })
 }

@@ -21,7 +21,8 @@ impl Handle for Plugin {
 fn rs_plugin(platform: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let platform = arg(&platform, "platform").string()?.to_lowercase();
-        let plugin = PjrtPlugin::load(client::find_plugin(&platform)?)?;
+        let plugin =
+            PjrtPlugin::load(client::find_plugin(&platform).map_err(|fault| fault.in_argument("platform"))?)?;
         wrap(Plugin { platform, plugin })
     })
 }
@@ -32,7 +33,7 @@ fn rs_plugin_found(platform: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
         let found = match client::find_plugin(&arg(&platform, "platforms").string()?.to_lowercase()) {
             Ok(_) => true,
             Err(Fault::Condition(told)) if matches!(&*told.code, "plugin_not_found" | "plugin") => false,
-            Err(other) => return Err(other),
+            Err(other) => return Err(other.in_argument("platforms")),
         };
         Ok(make::flag(found)?.release())
     })

@@ -8,7 +8,7 @@ use dispatch_r::executable::compile;
 use dispatch_r::runtime::engine::pjrt::CompileOptions;
 use dispatch_r::runtime::engine::RunOptions;
 use dispatch_r::runtime::program::Source;
-use dispatch_r::runtime::{Array, Aval, Executable};
+use dispatch_r::runtime::{Array, Aval, Error, Executable};
 use dispatch_r::{arg, buffer, entry, make, memory, wrap, Arg, Fault, Handle, Kind, Result, Root, SEXP};
 use savvy::savvy;
 use smallvec::SmallVec;
@@ -108,7 +108,7 @@ fn rs_execute(
             .map(|(i, &input)| buffer::get_element(input, "...", i))
             .collect::<Result<Few<Array>>>()?;
         let args: Few<&Array> = inputs.iter().collect();
-        let keep = match arg(&keep, "non_donatable_input_indices").optional() {
+        let keep = match arg(&keep, KEEP).optional() {
             None => Vec::new(),
             Some(keep) => keep.integers()?,
         };
@@ -117,12 +117,30 @@ fn rs_execute(
             Some(id) => launch_id_of(id)?,
         };
         let options = RunOptions { keep: &keep, launch_id, reinterpret };
-        let results = memory::with_retry(|| executable.execute_with(&args, options))?;
+        let results = memory::with_retry(|| executable.execute_with(&args, options).map_err(in_words_of_r))?;
         drop(args);
         drop(inputs);
         give(results, simplify)
     })
 }
+
+/// An error of a run with the names that arguments have in R.
+#[cold]
+fn in_words_of_r(error: Error) -> Error {
+    match error {
+        Error::Option { option: "keep", expected, got } => Error::Option { option: KEEP, expected, got },
+        // The runtime counts what it is given.
+        error => match error.argument().filter(|path| path.parse::<usize>().is_ok()) {
+            Some(position) => {
+                let path = format!("...[[{position}]]");
+                error.with_argument(path)
+            }
+            None => error,
+        },
+    }
+}
+
+const KEEP: &str = "non_donatable_input_indices";
 
 fn launch_id_of(x: Arg<'_>) -> Result<i32> {
     let id = x.integer()?;
@@ -134,7 +152,6 @@ fn launch_id_of(x: Arg<'_>) -> Result<i32> {
 #[savvy]
 fn rs_execution_options(keep: savvy::Sexp, launch_id: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        const KEEP: &str = "non_donatable_input_indices";
         let keep = arg(&keep, KEEP).integers()?;
         if let Some(index) = keep.iter().find(|&&index| index < 0) {
             return Err(Fault::argument("value", KEEP, "indices from 0 on", index.to_string()));

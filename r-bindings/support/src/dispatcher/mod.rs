@@ -96,9 +96,14 @@ pub struct Options<'a> {
     pub context: Arg<'a>,
 }
 
-/// A function, or `NULL` where it is optional.
-fn function(x: Arg<'_>, optional: bool) -> Result<SEXP> {
+/// A function, or `NULL` where it is optional; `takes` is the one argument that it gets, if it gets one.
+fn function(x: Arg<'_>, optional: bool, takes: Option<&str>) -> Result<SEXP> {
     match TYPEOF(x.get()) {
+        // SAFETY: the object is a closure.
+        CLOSXP if takes.is_some() && unsafe { FORMALS(x.get()) } == nil() => {
+            let expected = format!("a function of one argument ({})", takes.unwrap_or_default());
+            Err(Fault::argument("value", x.name(), expected, "one without arguments"))
+        }
         CLOSXP | BUILTINSXP | SPECIALSXP => Ok(x.get()),
         NILSXP if optional => Ok(x.get()),
         _ if optional => Err(x.expected("a function or NULL")),
@@ -121,10 +126,10 @@ impl Dispatcher {
         let is_pjrt = backend == "pjrt";
         let move_inputs = options.move_inputs.flag()?;
         let callbacks = Callbacks {
-            compile: function(options.compile, false)?,
-            default_device: function(options.default_device, true)?,
-            extractor: function(options.extractor, true)?,
-            context: function(options.context, true)?,
+            compile: function(options.compile, false, Some("`info`"))?,
+            default_device: function(options.default_device, true, None)?,
+            extractor: function(options.extractor, true, Some("an array"))?,
+            context: function(options.context, true, None)?,
         };
         if callbacks.default_device == nil() && !move_inputs {
             return Err(Fault::argument(

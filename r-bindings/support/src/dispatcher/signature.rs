@@ -9,6 +9,7 @@ use super::anvl::FIELDS;
 use super::call::Call;
 use super::place::Place;
 use super::{leaves, results};
+use crate::data::elements;
 use crate::describe;
 use crate::fault::Result;
 use crate::ffi::*;
@@ -144,25 +145,8 @@ fn structure_text(tree: &Tree) -> String {
 
 /// A static value: as R writes it if it is short, else what it is, with a number that tells two values apart.
 fn static_text(x: SEXP) -> Result<String> {
-    // SAFETY: reading the attributes.
-    if ALTREP(x) == 0 && unsafe { ATTRIB(x) } == nil() && Rf_xlength(x) == 1 {
-        // SAFETY: the vectors have one element.
-        unsafe {
-            match TYPEOF(x) {
-                LGLSXP if *LOGICAL_RO(x) == NA_INTEGER => return Ok("NA".into()),
-                LGLSXP => return Ok(if *LOGICAL_RO(x) != 0 { "TRUE" } else { "FALSE" }.into()),
-                INTSXP if *INTEGER_RO(x) == NA_INTEGER => return Ok("NA_integer_".into()),
-                INTSXP => return Ok(format!("{}L", *INTEGER_RO(x))),
-                REALSXP if R_IsNA(*REAL_RO(x)) != 0 => return Ok("NA_real_".into()),
-                REALSXP => return Ok(format!("{}", *REAL_RO(x))),
-                STRSXP => {
-                    if let Some(text) = describe::text(x, 0).filter(|text| text.chars().count() <= 60) {
-                        return Ok(format!("{text:?}"));
-                    }
-                }
-                _ => {}
-            }
-        }
+    if let Some(text) = written_out(x)? {
+        return Ok(text);
     }
     let mut words = Vec::new();
     statics::encode(x, &mut words)?;
@@ -172,4 +156,51 @@ fn static_text(x: SEXP) -> Result<String> {
         hash ^= hash >> 29;
     }
     Ok(format!("{} ({:06x})", describe::value(x), hash & 0xff_ffff))
+}
+
+/// How many characters a static value may take that is written out.
+const SHORT: usize = 60;
+
+/// A vector without attributes as R writes it, if that is short.
+fn written_out(x: SEXP) -> Result<Option<String>> {
+    let length = Rf_xlength(x);
+    // SAFETY: reading the attributes.
+    let plain = matches!(TYPEOF(x), LGLSXP | INTSXP | REALSXP | STRSXP) && unsafe { ATTRIB(x) } == nil();
+    if !plain || !(1..=SHORT as Length).contains(&length) {
+        return Ok(None);
+    }
+    // SAFETY: the vectors have elements of these types.
+    let elements: Vec<String> = unsafe {
+        match TYPEOF(x) {
+            LGLSXP => elements::<i32>(x)?.iter().map(|&x| logical(x).to_owned()).collect(),
+            INTSXP => elements::<i32>(x)?.iter().map(|&x| integer(x)).collect(),
+            REALSXP => elements::<f64>(x)?.iter().map(|&x| double(x)).collect(),
+            _ => {
+                let texts = (0..length).map(|i| describe::text(x, i)).collect::<Option<Vec<_>>>();
+                let Some(texts) = texts else { return Ok(None) };
+                texts.iter().map(|text| format!("{text:?}")).collect()
+            }
+        }
+    };
+    let text = match elements.as_slice() {
+        [one] => one.clone(),
+        several => format!("c({})", several.join(", ")),
+    };
+    Ok((text.chars().count() <= SHORT).then_some(text))
+}
+
+fn logical(x: i32) -> &'static str {
+    match x {
+        NA_INTEGER => "NA",
+        0 => "FALSE",
+        _ => "TRUE",
+    }
+}
+
+fn integer(x: i32) -> String {
+    if x == NA_INTEGER { "NA_integer_".into() } else { format!("{x}L") }
+}
+
+fn double(x: f64) -> String {
+    if R_IsNA(x) != 0 { "NA_real_".into() } else { format!("{x}") }
 }
