@@ -91,6 +91,11 @@ pub fn text(x: SEXP, i: Length) -> Option<String> {
     }
 }
 
+/// `1 input`, `2 inputs`.
+pub fn counted(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// `a PJRTBuffer`, `an RTree`.
 pub fn with_article(noun: &str) -> String {
     let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O'])

@@ -155,7 +155,7 @@ test_that("the result of compile is checked: exec, client, device", {
   refused("device", pjrt_device("cpu:1"), "expected cpu:0, which `exec` is compiled for, got cpu:1")
   refused(
     "exec", echo_program(c("f32", "f32"), list(integer(), integer()), gives = 1L),
-    "expected a program of 1 arguments (0 constants, 1 inputs, 0 phantoms), got one of 2"
+    "expected a program of 1 argument (0 constants, 1 input, 0 phantoms), got one of 2"
   )
   expect_fault(
     dispatch(echo(compile = function(info) echo_result(info, "cpu:1"))$d, list(1)), "compile",
@@ -217,7 +217,7 @@ test_that("constants come first, then the inputs, then the phantoms", {
   refused("const_arrays", scale, "expected a list of buffers, got a PJRTBuffer")
   refused("const_arrays", list(1), "expected a PJRTBuffer, got a double value", "const_arrays[[1]]")
   refused("const_arrays", list(pjrt_buffer(1)), "expected f32[2], which `exec` takes, got f32[1]", "const_arrays[[1]]")
-  refused("const_arrays", NULL, "expected a program of 2 arguments (0 constants, 1 inputs, 1 phantoms), got one of 3", "exec")
+  refused("const_arrays", NULL, "expected a program of 2 arguments (0 constants, 1 input, 1 phantom), got one of 3", "exec")
   there <- list(pjrt_buffer(array(1:2 + 0), "f32", device = "cpu:1"))
   refused("const_arrays", there, "expected a buffer on cpu:0, got one on cpu:1", "const_arrays[[1]]")
   refused("phantom_specs", list(list(dtype = "f32", shape = 3L)), "expected f64[3], which `exec` takes, got f32[3]", "phantom_specs[[1]]")

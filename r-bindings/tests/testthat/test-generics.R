@@ -88,13 +88,14 @@ test_that("anvl's own methods for its arrays win, whichever package is loaded fi
   skip_if(is_installed("anvl"))
   code <- c(
     "print.AnvlArray <- function(x, ...) cat('by anvl\\n')", "as_array.AnvlArray <- function(x, ...) 'by anvl'",
-    "dim.AnvlArray <- function(x) c(7L, 7L)"
+    "dim.AnvlArray <- function(x) c(7L, 7L); t.AnvlArray <- function(x) 'turned'"
   )
   methods <- sprintf("S3method(%s, AnvlArray)", c("print", "dim", "as_array"))
+  methods[[2]] <- paste0(methods[[2]], "\nS3method(t, AnvlArray)")
   methods[[3]] <- paste0("importFrom(pjrtdispatch, as_array)\n", methods[[3]])
   used <- c(
     "a <- structure(list(data = pjrt_buffer(c(1, 2)), backend = 'pjrt'), class = 'AnvlArray')",
-    "print(a); cat(as_array(a), dim(a), as.numeric(structure(list(data = 1:2), class = 'AnvlArray')))"
+    "print(a); cat(as_array(a), dim(a), t(a)[1], as.numeric(structure(list(data = 1:2), class = 'AnvlArray')))"
   )
   # The second one knows nothing of this package, and so can be loaded before it.
   libs <- c(
@@ -103,10 +104,10 @@ test_that("anvl's own methods for its arrays win, whichever package is loaded fi
   )
   last <- function(out) out[length(out) - 1:0]
   own <- last(run_with(character(), c("library(pjrtdispatch)", used)))
-  expect_identical(own, c("[1] 1 2", "1 2 2 1 2"))
-  won <- c("by anvl", "by anvl 7 7 NA")
+  expect_identical(own, c("[1] 1 2", "1 2 2 1 1 2"))
+  won <- c("by anvl", "by anvl 7 7 turned NA")
   expect_identical(last(run_with(libs[1], c("loadNamespace('anvl')", sub("as.numeric.*", "NA)", used)))), won)
-  won <- c("by anvl", "1 2 7 7 NA")
+  won <- c("by anvl", "1 2 7 7 turned NA")
   for (load in c("loadNamespace('anvl'); library(pjrtdispatch)", "library(pjrtdispatch); loadNamespace('anvl')")) {
     expect_identical(last(run_with(libs[2], sub("as.numeric.*", "NA)", used), load)), won)
   }

@@ -12,7 +12,7 @@ use super::held::Slot;
 use super::leaves::Leaf;
 use super::place::Place;
 use super::signature::{self, OBJECTS, Signature, Structure};
-use crate::describe;
+use crate::describe::{self, counted};
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::root::Root;
@@ -155,9 +155,11 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
         return Err(wrong(
             "exec",
             format!(
-                "a program of {gets} arguments ({} constants, {inputs} inputs, {} phantoms)",
-                constants.len(),
-                phantoms.len()
+                "a program of {} ({}, {}, {})",
+                counted(gets, "argument"),
+                counted(constants.len(), "constant"),
+                counted(inputs, "input"),
+                counted(phantoms.len(), "phantom")
             ),
             format!("one of {}", takes.len()),
         ));
