@@ -138,12 +138,18 @@ unsafe extern "C" fn on_release(object: *mut c_void) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
     use crate::engine::fake::FakeEngine;
 
     /// A client, and a second one that stands for what another shared object knows the first one as.
     fn clients() -> (Client, Client) {
-        (FakeEngine::client(1).0, FakeEngine::client(1).0)
+        // Clients are never freed. Found here, they are no leaks.
+        static ALL: Mutex<Vec<Client>> = Mutex::new(Vec::new());
+        let (here, there) = (FakeEngine::client(1).0, FakeEngine::client(1).0);
+        ALL.lock().unwrap().extend([here, there]);
+        (here, there)
     }
 
     fn lend(array: &Array, to: Client) -> Array {
