@@ -90,6 +90,19 @@ impl Client {
 
     /// A new array on a device of this client whose content nobody relies on: a donated argument that a program writes
     /// its result to. Where the plugin can, memory is only reserved, not written; else it is zeros.
+    ///
+    /// ```
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// let client = Client::cpu()?;
+    /// let room = client.allocate(DType::F32, [1000, 1000], client.default_device())?;
+    /// assert_eq!(room.shape(), [1000, 1000]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The device is another client's; the shape has a negative size or too many elements; the device is out of memory.
     pub fn allocate(self, dtype: DType, shape: impl AsRef<[i64]>, device: Device) -> Result<Array> {
         self.check_device(device)?;
         let shape = shape.as_ref();

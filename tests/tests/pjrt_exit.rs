@@ -69,3 +69,39 @@ fn a_process_that_read_its_results_exits_well() {
 fn a_process_does_not_wait_for_ever() {
     exits("endless");
 }
+
+/// Says that the handlers of the exit are run.
+#[cfg(target_os = "linux")]
+extern "C" fn handled() {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(9) }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_forked_child_does_not_wait_for_its_parent() {
+    let client = Client::cpu().unwrap();
+    let graph = Graph::new();
+    let x = graph.input("x", &Aval::new(DType::F32, [64, 64]));
+    let chain = (0..300).fold(x.clone(), |value: Value, _| value.matmul(&x).tanh());
+    let program = graph.program(&chain).unwrap();
+    std::thread::scope(|scope| {
+        let compile = scope.spawn(|| client.compile(program).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!compile.is_finished());
+        // SAFETY: the child calls nothing but these, until its first handler ends it.
+        let child = unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::atexit(handled);
+                libc::exit(3);
+            }
+            child
+        };
+        let mut status = 0;
+        // SAFETY: the number is ours.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(libc::WEXITSTATUS(status), 9);
+        compile.join().unwrap();
+    });
+}

@@ -238,10 +238,10 @@ impl Array {
         self.client().device_at(self.device_index())
     }
 
-    /// Whether the array was given to a program; every further use of it is an error.
+    /// Whether the array was given to a program, here or by an [`Owner`] elsewhere; every further use of it is an error.
     #[inline(always)]
     pub fn is_donated(&self) -> bool {
-        self.head() & DONATED != 0
+        self.head() & DONATED != 0 || (self.is_owned_elsewhere() && self.tell_owner(Donation::Ask))
     }
 
     /// Whether the data has been computed.
@@ -406,7 +406,7 @@ impl Array {
     }
 
     fn check_alive(&self) -> Result<()> {
-        if self.is_donated() || (self.is_owned_elsewhere() && self.tell_owner(Donation::Ask)) {
+        if self.is_donated() {
             return Err(Error::Donated {
                 argument: "self".into(),
                 reason: "the array was donated to an earlier call and is gone".into(),

@@ -49,6 +49,20 @@ struct Owned {
 impl Array {
     /// An array of a buffer that belongs to someone else.
     ///
+    /// ```
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// let client = Client::cpu()?;
+    /// let array = client.array(&[1f32, 2.0], [2])?;
+    /// let (buffer, device) = (array.raw(), array.device().index());
+    /// let owner = array.into_owner();
+    /// // In another shared object, which knows the client as one of its own (`Client::adopt_pjrt`):
+    /// // SAFETY: buffer, dtype and shape are those of the array, which `owner` keeps.
+    /// let lent = unsafe { Array::from_owner(client, buffer, device, DType::F32, &[2], owner) };
+    /// assert_eq!(lent.to_vec::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Safety
     ///
     /// `buffer` is a buffer of the client's engine on the device with this index, of this dtype and shape, and lives
@@ -81,7 +95,8 @@ impl Array {
         Array(NonNull::from(Box::leak(owned)).cast())
     }
 
-    /// An owner for another shared object: a reference to this array, and this copy's functions.
+    /// An owner for another shared object: a reference to this array, and this copy's functions. For an example see
+    /// [`Array::from_owner`].
     pub fn into_owner(self) -> Owner {
         Owner { object: self.into_handle().as_ptr(), donation: on_donation, release: on_release }
     }
@@ -124,7 +139,7 @@ unsafe extern "C" fn on_donation(object: *mut c_void, what: u32) -> u32 {
             unsafe { array.take_back() };
             1
         }
-        _ => array.check_alive().is_err().into(),
+        _ => array.is_donated().into(),
     }
 }
 
@@ -195,6 +210,7 @@ mod tests {
         assert!(!array.is_donated() && !lent.is_donated());
         // What the owner gives away meanwhile is known to the receiver before it reads, and cannot be given again.
         assert!(array.donate());
+        assert!(lent.is_donated());
         assert_eq!(lent.await_ready().unwrap_err().code(), "donated");
         assert!(!lent.donate());
     }

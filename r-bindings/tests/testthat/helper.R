@@ -52,6 +52,18 @@ resident <- function() {
   1024 * as.numeric(gsub("[^0-9]", "", status))
 }
 
+# Expects the same of a function where R collects at every eighth allocation.
+expect_same_when_tortured <- function(run) {
+  expected <- run()
+  old <- gctorture2(8)
+  on.exit(gctorture2(old))
+  for (i in 1:3) {
+    result <- run()
+  }
+  gctorture2(old)
+  expect_identical(result, expected)
+}
+
 # Whether tests run in their full form.
 is_long <- function() nzchar(Sys.getenv("DISPATCH_TEST_LONG"))
 

@@ -21,14 +21,7 @@ test_that("nothing that is in use is collected", {
       as.character(pjrt_device("cpu:1")), names(plugin_attributes(pjrt_plugin("cpu")))[[1]]
     )
   }
-  expected <- run()
-  old <- gctorture2(8)
-  on.exit(gctorture2(old))
-  for (i in 1:3) {
-    result <- run()
-  }
-  gctorture2(old)
-  expect_identical(result, expected)
+  expect_same_when_tortured(run)
 })
 
 test_that("handles end with their last use", {

@@ -242,14 +242,7 @@ test_that("nothing that packages share is collected while it is in use", {
       format(families$device_of("cpu:1"))
     )
   }
-  expected <- run()
-  old <- gctorture2(8)
-  on.exit(gctorture2(old))
-  for (i in 1:3) {
-    result <- run()
-  }
-  gctorture2(old)
-  expect_identical(result, expected)
+  expect_same_when_tortured(run)
 })
 
 test_that("packages may be unloaded and loaded again", {

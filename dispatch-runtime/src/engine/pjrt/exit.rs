@@ -50,7 +50,7 @@ impl Drop for Working {
 mod linux {
     use std::ffi::{c_int, c_void};
     use std::ptr::null_mut;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Mutex, Once, PoisonError};
     use std::time::{Duration, Instant};
 
@@ -81,10 +81,16 @@ mod linux {
             WORKERS.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
             static EXIT: Once = Once::new();
             // Comes before the ends of what loading the plugin made.
-            EXIT.call_once(register);
+            EXIT.call_once(|| {
+                PROCESS.store(std::process::id(), Ordering::Relaxed);
+                register();
+            });
             watch();
         }
     }
+
+    /// The process that the threads are of.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
 
     /// Has `ending` called at the exit, before what was registered until now.
     fn register() {
@@ -123,6 +129,10 @@ mod linux {
 
     /// Waits until no thread of a plugin runs; if they do not stop, ends the process without destructors.
     unsafe extern "C" fn ending(status: c_int, _: *mut c_void) {
+        // A child of a fork has none of the threads, and what they were doing is never done.
+        if PROCESS.load(Ordering::Relaxed) != std::process::id() {
+            return;
+        }
         let workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let start = Instant::now();
         let mut idle = None;
@@ -145,8 +155,8 @@ mod linux {
         }
     }
 
-    /// For a thread that waits how often it has run; nothing for one that runs or wants to. Of a thread that is gone,
-    /// as in a child of a fork, nothing is known, and it does not run.
+    /// For a thread that waits how often it has run; nothing for one that runs or wants to. Of a thread that is gone
+    /// nothing is known, and it does not run.
     fn idleness(thread: u32) -> Option<String> {
         let read =
             |file| std::fs::read_to_string(format!("/proc/self/task/{thread}/{file}")).unwrap_or_default();

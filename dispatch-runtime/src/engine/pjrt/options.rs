@@ -97,6 +97,14 @@ impl ClientOptions {
     }
 
     /// Whether all options that `others` sets are set here, to the same values.
+    ///
+    /// ```
+    /// use dispatch_runtime::engine::pjrt::ClientOptions;
+    ///
+    /// let options = ClientOptions::new().set("cpu_device_count", 2i64);
+    /// assert!(options.include(&ClientOptions::new()));
+    /// assert!(!options.include(&ClientOptions::new().set("cpu_device_count", 4i64)));
+    /// ```
     pub fn include(&self, others: &ClientOptions) -> bool {
         others.values.iter().all(|option| self.values.contains(option))
     }
