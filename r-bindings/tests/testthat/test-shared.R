@@ -207,6 +207,12 @@ test_that("what another package's family consumes is gone here", {
   alias <- families$same(again)
   families$doubled(alias)
   expect_fault(as_array(again), "donated", "donated")
+  # Its owner's donation is known before a program is run with it.
+  first <- pjrt_buffer(c(1, 2))
+  alias <- families$same(first)
+  families$doubled(first)
+  array <- structure(list(data = alias, backend = "pjrt"), class = "AnvlArray")
+  expect_fault(dispatch(echo()$d, list(x = array)), "donated", "`x`", "x")
 })
 
 test_that("buffers go round between packages without a leak, and live as long as the last of them holds one", {
