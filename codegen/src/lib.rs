@@ -27,6 +27,8 @@
 #[cfg(feature = "build")]
 pub mod emit;
 pub mod expand;
+#[cfg(feature = "build")]
+pub mod project;
 mod recover;
 pub mod syntax;
 
