@@ -29,6 +29,7 @@ pub mod emit;
 pub mod expand;
 #[cfg(feature = "build")]
 pub mod project;
+pub mod package;
 mod recover;
 pub mod syntax;
 

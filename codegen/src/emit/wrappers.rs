@@ -38,7 +38,9 @@ impl RPackage {
 /// Two functions of one name with different arguments. (savvy-bindgen ends the process if a file cannot be parsed.)
 pub fn wrappers(package: &RPackage) -> io::Result<Files> {
     let sources = package.folder.join("src/rust/src");
-    let parsed = parse(&sources, &package.name.replace('-', "_"))?;
+    // R asks for `R_init_my_pkg` when it loads `my.pkg`.
+    let c_name = package.name.replace('.', "_");
+    let parsed = parse(&sources, &c_name)?;
     let merged: MergedResult = savvy_bindgen::merge_parsed_results(parsed).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
         io::Error::new(io::ErrorKind::InvalidData, lines.join("\n"))
@@ -52,7 +54,7 @@ pub fn wrappers(package: &RPackage) -> io::Result<Files> {
         let text: String = text.trim().lines().map(|line| format!("{}\n", line.trim_end())).collect();
         files.insert(package.folder.join(path), marker + &text);
     };
-    insert("src/init.c", ("/*", " */"), savvy_bindgen::generate_c_impl_file(&merged, &package.name));
+    insert("src/init.c", ("/*", " */"), savvy_bindgen::generate_c_impl_file(&merged, &c_name));
     insert("src/rust/api.h", ("/*", " */"), savvy_bindgen::generate_c_header_file(&merged));
     let r = savvy_bindgen::generate_r_impl_file(&merged, &package.name);
     let uses_types = !merged.impls.is_empty() || !merged.enums.is_empty();

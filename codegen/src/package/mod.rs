@@ -1,0 +1,15 @@
+//! R packages as folders: a new one, and one with all crates inside.
+
+mod name;
+mod new;
+mod template;
+
+pub use name::PackageName;
+pub use new::{Dependencies, create, toolkit};
+
+use std::io;
+
+/// An error that says what the user gave is wrong.
+fn refused(message: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message.into())
+}

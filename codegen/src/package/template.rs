@@ -1,0 +1,65 @@
+//! The files of a new package.
+
+use std::io;
+use std::path::Path;
+
+/// A file of the template.
+struct File {
+    /// Where in the package.
+    path: &'static str,
+    text: &'static str,
+    executable: bool,
+}
+
+macro_rules! files {
+    ($($path:literal from $source:literal $($executable:ident)?,)+) => {
+        &[$(File {
+            path: $path,
+            text: include_str!(concat!("template/", $source)),
+            executable: files!(@ $($executable)?),
+        }),+]
+    };
+    (@ executable) => { true };
+    (@) => { false };
+}
+
+// Files that cargo, git or R would take for their own have other names in the template.
+const FILES: &[File] = files! {
+    ".Rbuildignore" from "Rbuildignore",
+    ".gitignore" from "gitignore",
+    "DESCRIPTION" from "DESCRIPTION.in",
+    "LICENSE" from "LICENSE.in",
+    "NAMESPACE" from "NAMESPACE.in",
+    "R/zzz.R" from "R/zzz.R",
+    "cleanup" from "cleanup" executable,
+    "configure" from "configure" executable,
+    "src/Makevars.in" from "src/Makevars.in",
+    "src/rust/Cargo.toml" from "src/rust/Cargo.toml.in",
+    "src/rust/src/lib.rs" from "src/rust/lib.rs.in",
+    "tests/testthat.R" from "tests/testthat.R.in",
+    "tests/testthat/test-standardize.R" from "tests/testthat/test-standardize.R",
+};
+
+/// What makes a crate the root of a workspace of its own.
+pub(super) const OWN_WORKSPACE: &str = include_str!("template/src/rust/workspace.toml");
+
+/// Writes all files, with `@NAME@` replaced by its value for each of the values.
+pub(super) fn write(folder: &Path, values: &[(&str, &str)]) -> io::Result<()> {
+    for file in FILES {
+        let path = folder.join(file.path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        // Places with other names than these are for `configure`.
+        let text = values
+            .iter()
+            .fold(file.text.to_owned(), |text, (name, value)| text.replace(&format!("@{name}@"), value));
+        std::fs::write(&path, text)?;
+        #[cfg(unix)]
+        if file.executable {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        }
+    }
+    Ok(())
+}
