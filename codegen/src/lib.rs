@@ -28,8 +28,9 @@
 pub mod emit;
 pub mod expand;
 #[cfg(feature = "build")]
-pub mod project;
 pub mod package;
+#[cfg(feature = "build")]
+pub mod project;
 mod recover;
 pub mod syntax;
 
