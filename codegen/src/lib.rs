@@ -25,6 +25,8 @@
 //! ```
 
 #[cfg(feature = "build")]
+pub mod command;
+#[cfg(feature = "build")]
 pub mod emit;
 pub mod expand;
 #[cfg(feature = "build")]

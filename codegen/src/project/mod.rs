@@ -2,4 +2,4 @@
 
 mod model;
 
-pub use model::{Declared, DeclaredFamily, PackageModel, Place};
+pub use model::{Declared, DeclaredFamily, PackageModel, Place, TypeNames};

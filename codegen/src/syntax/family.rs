@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::ItemFn;
 
+use super::border;
 use super::docs::{cfgs, docs};
 use super::errors::{Errors, Found};
 use super::family_options;
@@ -10,7 +11,7 @@ use super::function;
 use super::model::{Family, Param, Static};
 use super::output;
 use super::params::{self, RawParams};
-use super::raw::RawParam;
+use super::raw::{RawParam, RawStatic};
 use super::resolve::{self, Scope};
 
 /// What is left of a declaration with mistakes.
@@ -39,12 +40,17 @@ fn checked(errors: &mut Errors, function: &ItemFn, options: super::model::Option
     function::check(errors, function);
     let type_name = errors.keep(function::type_name(&function.sig.ident));
     let output = output::read(errors, &function.sig);
-    let RawParams { cx, params } = params::read(errors, &function.sig);
+    let raw = params::read(errors, &function.sig);
+    border::check(errors, &function.sig, &options, &raw);
+    let RawParams { cx, params } = raw;
+    let r = border::statics(errors, &params, &options);
     let resolved = resolve::resolve(errors, &params, &Scope { cx: cx.as_ref(), fields: false })?;
-    let params = params.into_iter().zip(resolved.dynamics).map(|(raw, dynamic)| match (raw, dynamic) {
+    let params = params.into_iter().zip(resolved.dynamics).zip(r);
+    let params = params.map(|((raw, dynamic), r)| match (raw, dynamic) {
         (_, Some(dynamic)) => Some(Param::Dynamic(dynamic)),
         (RawParam::Static(raw), None) => {
-            Some(Param::Static(Static { name: raw.name, docs: raw.docs, ty: raw.ty, default: raw.default }))
+            let RawStatic { name, docs, ty, default, .. } = raw;
+            Some(Param::Static(Static { name, docs, ty, default, r }))
         }
         _ => None,
     });

@@ -5,6 +5,7 @@ use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, ExprLit, ExprUnary, Lit, LitInt, LitStr, Path, UnOp};
 
+use super::border;
 use super::errors::Errors;
 use super::messages;
 use super::model::{DevicePolicy, Options};
@@ -107,28 +108,10 @@ fn r_name(word: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
         skip_item(input);
         return Err(syn::Error::new_spanned(&token, messages::r_name_string(text(&token))));
     };
-    match r_name_fault(&name.value()) {
-        Some(why) => Err(syn::Error::new_spanned(&name, messages::r_name_invalid(name.value(), why))),
+    let value = name.value();
+    match border::name_fault(&value).or_else(|| border::function_fault(&value)) {
+        Some(why) => Err(syn::Error::new_spanned(&name, messages::r_name_invalid(value, why))),
         None => Ok(name),
-    }
-}
-
-fn r_name_fault(name: &str) -> Option<&'static str> {
-    let begins_well = match name.as_bytes() {
-        [] => return Some("it is empty"),
-        [b'.', second, ..] => !second.is_ascii_digit(),
-        [first, ..] => first.is_ascii_alphabetic(),
-    };
-    let dots =
-        name.strip_prefix("..").is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'));
-    if words::R_RESERVED.contains(&name) || dots {
-        Some("the word is reserved")
-    } else if !begins_well {
-        Some("it does not begin with a letter")
-    } else if name.chars().any(|c| !c.is_ascii_alphanumeric() && c != '.' && c != '_') {
-        Some("it has other characters than letters, digits, `.` and `_`")
-    } else {
-        None
     }
 }
 

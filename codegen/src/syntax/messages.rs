@@ -337,6 +337,62 @@ messages! {
         "`{got}` is not a name in R: {why}", "use letters, digits, `.` and `_`, beginning with a letter"
     }
 
+    // What R takes and writes, in an exported family.
+    r_function_name(got, why) {
+        "`{got}` cannot be the name of a function in R: {why}", "give it another one there: `r_name = \"fit\"`"
+    }
+    r_argument_name(got, why) {
+        "`{got}` cannot be the name of an argument in R: {why}", "rename it: the function in R has the family's argument names"
+    }
+    r_too_many(got, most) {
+        "a function of R passes at most {most} arguments to Rust, the family has {got}",
+        "put arrays together in a `Vec<Aval>`, or in a struct with `#[derive(InputTree)]`"
+    }
+    r_type(got) {
+        "R has no values of type `{got}`",
+        "a static argument of an exported family is `bool`, an integer, `f32`, `f64`, `String`, an enum with `#[derive(StaticArg)]`, or a `Vec` or an `Option` of those"
+    }
+    r_wide(got) {
+        "R has no integers of type `{got}`", "its whole numbers are exact up to 2^53: use `i64`"
+    }
+    r_char() {
+        "R has no values of type `char`", "use `String`"
+    }
+    r_tuple(got) {
+        "R has no tuples: `{got}`", "make each part an argument of its own, or take a `Vec`"
+    }
+    r_reference(got) {
+        "R cannot lend a value for ever: `{got}`", "take it owned, as `String` or `Vec<i64>`"
+    }
+    r_map(got) {
+        "R has no values of type `{got}`", "take two vectors, as `names: Vec<String>` and `values: Vec<f64>`"
+    }
+    r_generic(got) {
+        "R has no values of the generic type `{got}`",
+        "a static argument of an exported family may be an enum with `#[derive(StaticArg)]`, or a `Vec` or an `Option` of simple values"
+    }
+    r_nested(got, what) {
+        "R's {what} do not nest: `{got}`", "take one `Vec` or one `Option` of simple values"
+    }
+    r_default_form(got, example) {
+        "R cannot write the default `{got}`", "its function states the default as a value: write {example}"
+    }
+    r_default_type(got, example) {
+        "the default `{got}` is not of the argument's type", "write {example}"
+    }
+    r_default_range(got, ty, least, most) {
+        "the default `{got}` is out of the range of `{ty}`", "the type holds {least} to {most}"
+    }
+    r_default_wide(got) {
+        "R cannot pass the default `{got}` exactly", "its whole numbers are exact below 2^53, which is 9007199254740992"
+    }
+    r_default_nul() {
+        "R's strings cannot have the character NUL", "leave it out"
+    }
+    r_default_length(want, got) {
+        "the default has {got} elements, the argument {want}", "write {want} of them"
+    }
+
     // Derives.
     struct_expected(derive, got) {
         "`{derive}` is for structs, found {got}", "declare a struct with named fields"

@@ -10,10 +10,12 @@
 //! | `errors` | the collector |
 //! | `option_list`, `dtype`, `shape`, `reference`, `types`, `docs`, `text` | reading the parts of a signature |
 //! | `dynamic`, `statics`, `params`, `output`, `function`, `family_options` | the rules of a function, one function each |
+//! | `border` | the rules of what is a function of R, and defaults as R writes them |
 //! | `links`, `names`, `resolve` | references and captured names, from what is written to the model |
 //! | `family`, `trees`, `static_type` | the four kinds of declarations |
 //! | `model` | what comes out |
 
+mod border;
 mod docs;
 mod dtype;
 mod dynamic;
@@ -43,6 +45,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use border::{RKind, RStatic, RType, RValue};
 pub use errors::Found;
 pub use family::{Rejected, family};
 pub use model::*;

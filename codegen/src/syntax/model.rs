@@ -6,6 +6,7 @@
 
 #![allow(clippy::large_enum_variant, reason = "a handful of values live for one expansion")]
 
+use super::border::RStatic;
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Expr, Generics, ItemFn, LitStr, Member, Path, Type, Visibility};
 
@@ -380,6 +381,8 @@ pub struct Static {
     pub ty: Type,
     /// `default = expr`
     pub default: Option<Expr>,
+    /// How it looks in R; none if the family is not exported.
+    pub r: Option<RStatic>,
 }
 
 /// The result of a family.

@@ -1,7 +1,9 @@
 //! Questions that every reader of the model asks.
 
+use super::border::variant_name;
 use super::model::{
     Capture, Class, DType, DTypes, Dynamic, DynamicKind, Family, Leaves, Occurrence, Param, Pattern,
+    StaticVariant,
 };
 use super::words::DTYPES;
 
@@ -94,6 +96,13 @@ impl Param {
             Param::Dynamic(dynamic) => &dynamic.name,
             Param::Static(fixed) => &fixed.name,
         }
+    }
+}
+
+impl StaticVariant {
+    /// The string that the variant is in R: `LogLog` is `"log_log"`.
+    pub fn r_name(&self) -> String {
+        variant_name(&self.ident)
     }
 }
 

@@ -127,9 +127,11 @@ fn param(errors: &mut Errors, input: &PatType, name: Ident) -> RawParam {
             RawParam::Dynamic(dynamic_param(errors, attribute, name, &input.attrs, &input.ty, kind))
         }
         Given::Is(attribute) => {
+            let before = errors.count();
             statics::check(errors, &input.ty);
             let default = statics::read(errors, attribute);
-            RawParam::Static(RawStatic { name, docs: docs(&input.attrs), ty: (*input.ty).clone(), default })
+            let (docs, ty, bad) = (docs(&input.attrs), (*input.ty).clone(), errors.count() > before);
+            RawParam::Static(RawStatic { name, docs, ty, default, bad })
         }
         Given::Missing => {
             let help = attribute_for(&input.ty);

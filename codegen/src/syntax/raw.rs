@@ -93,6 +93,8 @@ pub(crate) struct RawStatic {
     pub(crate) docs: Docs,
     pub(crate) ty: Type,
     pub(crate) default: Option<Expr>,
+    /// Whether its type or its default has an error already.
+    pub(crate) bad: bool,
 }
 
 /// An argument or a field as written.

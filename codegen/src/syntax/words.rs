@@ -152,6 +152,19 @@ pub(crate) const R_RESERVED: [&str; 19] = [
     "in",
 ];
 
+/// Names that generated functions of R would take from the code around them.
+pub(crate) const R_GENERATED: [&str; 9] = [
+    "attach_families",
+    "detach_families",
+    "structure",
+    ".Call",
+    ".onLoad",
+    ".onUnload",
+    ".onAttach",
+    ".onDetach",
+    ".packageName",
+];
+
 /// Words that Rust keeps for itself, in any edition that this crate reads.
 pub(crate) const RUST_KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",

@@ -1,6 +1,6 @@
 //! Errors of `#[dynamic(...)]`: its options, dtypes, shapes, captured names and references.
 
-use super::{Table, check, errors_of_derives, errors_of_functions, errors_of_options, family};
+use super::{Table, check, errors_of_derives, errors_of_functions, errors_of_options, errors_of_r, family};
 use crate::syntax::messages::ROWS;
 
 pub(super) const TABLES: [Table; 5] = [OPTIONS, DTYPES, SHAPES, NAMES, REFERENCES];
@@ -321,6 +321,7 @@ fn every_message_is_tested() {
         errors_of_functions::TABLES.as_slice(),
         errors_of_options::TABLES.as_slice(),
         errors_of_derives::TABLES.as_slice(),
+        errors_of_r::TABLES.as_slice(),
     ];
     let tested: Vec<&str> = tables
         .iter()
@@ -328,6 +329,7 @@ fn every_message_is_tested() {
         .flat_map(|table| table.cases.iter())
         .flat_map(|(_, errors)| errors.iter())
         .map(|(_, text, _)| *text)
+        .chain([errors_of_r::TOO_MANY])
         .collect();
     let untested: Vec<&str> = ROWS
         .iter()

@@ -4,6 +4,7 @@ mod errors;
 mod errors_of_derives;
 mod errors_of_functions;
 mod errors_of_options;
+mod errors_of_r;
 mod forms;
 mod forms_of_derives;
 mod model;

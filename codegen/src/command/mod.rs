@@ -1,0 +1,74 @@
+//! The command `dispatch-codegen`.
+//!
+//! One function for each of its words; [`run`] finds it. What is wrong with the packages themselves is told by
+//! [`Failure`], and each command says what it wrote.
+
+mod new;
+mod update;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// How the command is used.
+const USAGE: &str = "\
+usage: dispatch-codegen update PATH...           write the generated files of R packages
+       dispatch-codegen check PATH...            fail if `update` would change a file, and say which
+       dispatch-codegen new PATH [--registry]    make an R package; with --registry its crates come from there";
+
+/// Why a command did not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The arguments are none of the command's.
+    Usage(String),
+    /// A package cannot be read or written.
+    Package(PathBuf, io::Error),
+    /// What is wrong has been told.
+    Told,
+}
+
+/// Runs the command with these arguments, without the program's name.
+///
+/// It fails with exit code 1 for packages that are wrong or not up to date, and 2 for arguments that make no sense.
+pub fn run(arguments: impl IntoIterator<Item = String>) -> ExitCode {
+    let arguments: Vec<String> = arguments.into_iter().collect();
+    match command(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Told) => ExitCode::FAILURE,
+        Err(Failure::Package(path, error)) => {
+            eprintln!("dispatch-codegen: {}: {error}", path.display());
+            ExitCode::FAILURE
+        }
+        Err(Failure::Usage(reason)) => {
+            eprintln!("dispatch-codegen: {reason}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn command(arguments: &[String]) -> Result<(), Failure> {
+    let [word, arguments @ ..] = arguments else {
+        return Err(Failure::Usage("no command given".to_owned()));
+    };
+    match word.as_str() {
+        "update" => update::update(&paths(arguments)?),
+        "check" => update::check(&paths(arguments)?),
+        "new" => new::new(arguments),
+        "help" | "-h" | "--help" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        other => Err(Failure::Usage(format!("no command `{other}`"))),
+    }
+}
+
+/// The folders of packages; at least one, and no options.
+pub(crate) fn paths(arguments: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    if let Some(option) = arguments.iter().find(|argument| argument.starts_with('-')) {
+        return Err(Failure::Usage(format!("unknown option `{option}`")));
+    }
+    if arguments.is_empty() {
+        return Err(Failure::Usage("no package given".to_owned()));
+    }
+    Ok(arguments.iter().map(PathBuf::from).collect())
+}

@@ -1,0 +1,115 @@
+//! Values of R, and how R's parser reads them.
+
+use std::fmt::{self, Write};
+
+use proc_macro2::Ident;
+
+/// A value of R that a Rust default stands for.
+///
+/// Displayed, it is an expression in ASCII that R evaluates to the value.
+///
+/// ```
+/// use dispatch_codegen::syntax::{RKind, RValue};
+///
+/// assert_eq!(RValue::Integer(25).to_string(), "25L");
+/// assert_eq!(RValue::Integer(3_000_000_000).to_string(), "3000000000");
+/// assert_eq!(RValue::Double(f64::NEG_INFINITY).to_string(), "-Inf");
+/// assert_eq!(RValue::String("a \"b\" é".into()).to_string(), r#""a \"b\" \u00e9""#);
+/// let sizes = [1, 2].map(RValue::Integer).to_vec();
+/// assert_eq!(RValue::Vector(RKind::Integer, sizes).to_string(), "c(1L, 2L)");
+/// assert_eq!(RValue::Vector(RKind::Double, vec![]).to_string(), "numeric(0)");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum RValue {
+    /// NULL
+    Null,
+    /// TRUE or FALSE
+    Logical(bool),
+    /// A whole number below 2^53: an integer if R has one, else a double.
+    Integer(i64),
+    /// A number, NaN or an infinity.
+    Double(f64),
+    /// A string without NUL.
+    String(String),
+    /// A variant of an enum, by its name in Rust.
+    Variant(Ident),
+    /// A vector of values that are one each.
+    Vector(RKind, Vec<RValue>),
+}
+
+/// What the values of a vector are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of R's types")]
+pub enum RKind {
+    Logical,
+    Integer,
+    Double,
+    String,
+}
+
+impl fmt::Display for RValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RValue::Null => f.write_str("NULL"),
+            RValue::Logical(value) => f.write_str(if *value { "TRUE" } else { "FALSE" }),
+            RValue::Integer(value) => integer(f, *value),
+            RValue::Double(value) => double(f, *value),
+            RValue::String(value) => string(f, value),
+            RValue::Variant(variant) => string(f, &super::variant_name(variant)),
+            RValue::Vector(kind, values) => vector(f, *kind, values),
+        }
+    }
+}
+
+fn integer(f: &mut fmt::Formatter<'_>, value: i64) -> fmt::Result {
+    // R's least integer is NA.
+    let is_integer = i32::try_from(value).is_ok_and(|value| value != i32::MIN);
+    write!(f, "{value}{}", if is_integer { "L" } else { "" })
+}
+
+fn double(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
+    if value.is_nan() {
+        return f.write_str("NaN");
+    }
+    if value.is_infinite() {
+        return f.write_str(if value > 0.0 { "Inf" } else { "-Inf" });
+    }
+    // The shortest digits that are this value.
+    let digits = format!("{value:?}");
+    f.write_str(digits.strip_suffix(".0").unwrap_or(&digits))
+}
+
+fn string(f: &mut fmt::Formatter<'_>, value: &str) -> fmt::Result {
+    f.write_char('"')?;
+    for letter in value.chars() {
+        match letter {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            '\t' => f.write_str("\\t")?,
+            '\r' => f.write_str("\\r")?,
+            ' '..='~' => f.write_char(letter)?,
+            // R takes `\u` and bytes by number in one string for a mistake, so a control character is `\u` too.
+            _ if (letter as u32) < 0x1_0000 => write!(f, "\\u{:04x}", letter as u32)?,
+            _ => write!(f, "\\U{:08x}", letter as u32)?,
+        }
+    }
+    f.write_char('"')
+}
+
+fn vector(f: &mut fmt::Formatter<'_>, kind: RKind, values: &[RValue]) -> fmt::Result {
+    match values {
+        [] => f.write_str(match kind {
+            RKind::Logical => "logical(0)",
+            RKind::Integer => "integer(0)",
+            RKind::Double => "numeric(0)",
+            RKind::String => "character(0)",
+        }),
+        [only] => write!(f, "{only}"),
+        [first, others @ ..] => {
+            write!(f, "c({first}")?;
+            others.iter().try_for_each(|value| write!(f, ", {value}"))?;
+            f.write_char(')')
+        }
+    }
+}
