@@ -1,6 +1,7 @@
 //! What the families compute, on the default plugin, against closed forms.
 
-#![allow(missing_docs)]
+// Arguments are lent as in other calls.
+#![allow(missing_docs, clippy::needless_borrows_for_generic_args)]
 
 #[path = "../src/after.rs"]
 mod after;
@@ -13,6 +14,8 @@ mod newton;
 #[path = "../src/ridge.rs"]
 mod ridge;
 
+use std::sync::LazyLock;
+
 use after::{GlmPredict, GlmResiduals, Residual, Scale};
 use dispatch_runtime::prelude::*;
 use model::Family;
@@ -21,6 +24,12 @@ use ridge::RidgeFit;
 
 fn client() -> Client {
     Client::cpu().expect("the default plugin")
+}
+
+/// One for all tests, so that equal programs are compiled once.
+fn logistic() -> &'static LogisticFit {
+    static FAMILY: LazyLock<LogisticFit> = LazyLock::new(|| LogisticFit::new(&client()));
+    &FAMILY
 }
 
 fn numbers(array: &Array) -> Vec<f64> {
@@ -68,9 +77,8 @@ fn assert_two_groups(fit: &Fit<Array>, tolerance: f64) {
 
 #[test]
 fn a_logistic_fit_of_two_groups_gives_their_odds() -> Result<()> {
-    let client = client();
     let (x, y) = two_groups();
-    let fit = LogisticFit::new(&client).call((&x, [25, 2]), &y, 1.0, 0.0, 1e-14, 25)?;
+    let fit = logistic().call((&x, [25, 2]), &y, 1.0, 0.0, 1e-14, 25)?;
     assert_two_groups(&fit, 1e-12);
     assert_close(&fit.fitted, &[[0.3; 10].as_slice(), &[0.8; 15]].concat(), 1e-12);
     let covariance = numbers(&fit.covariance);
@@ -81,8 +89,7 @@ fn a_logistic_fit_of_two_groups_gives_their_odds() -> Result<()> {
 
 #[test]
 fn shares_with_trials_as_weights_are_the_rows_one_by_one() -> Result<()> {
-    let client = client();
-    let family = LogisticFit::new(&client);
+    let family = logistic();
     let fit = family.call((&[1.0, 0.0, 1.0, 1.0], [2, 2]), &[0.3, 0.8], &[10.0, 15.0], 0.0, 1e-14, 25)?;
     // The deviance is that against a mean for each group: nothing is missing.
     assert_close(&fit.deviance, &[0.0], 1e-12);
@@ -94,22 +101,20 @@ fn shares_with_trials_as_weights_are_the_rows_one_by_one() -> Result<()> {
 
 #[test]
 fn rows_of_weight_0_do_not_count() -> Result<()> {
-    let client = client();
     let (mut x, mut y) = two_groups();
     let mut weights = vec![1.0; 25];
     x.extend([1.0, 50.0, 1.0, -50.0]);
     y.extend([0.0, 1.0]);
     weights.extend([0.0, 0.0]);
-    let fit = LogisticFit::new(&client).call((&x, [27, 2]), &y, &weights, 0.0, 1e-14, 25)?;
+    let fit = logistic().call((&x, [27, 2]), &y, &weights, 0.0, 1e-14, 25)?;
     assert_two_groups(&fit, 1e-11);
     Ok(())
 }
 
 #[test]
 fn an_offset_moves_the_intercept() -> Result<()> {
-    let client = client();
     let (x, y) = two_groups();
-    let family = LogisticFit::new(&client);
+    let family = logistic();
     let (expected, _, _) = expected_of_two_groups();
     let fit = family.call((&x, [25, 2]), &y, 1.0, 0.7, 1e-14, 25)?;
     assert_close(&fit.coefficients, &[expected[0] - 0.7, expected[1]], 1e-12);
@@ -155,9 +160,8 @@ fn columns_that_nearly_depend_on_each_other_cost_few_digits() -> Result<()> {
 
 #[test]
 fn a_column_made_of_others_is_told() -> Result<()> {
-    let client = client();
     let (x, y) = two_groups();
-    let family = LogisticFit::new(&client);
+    let family = logistic();
     let twice: Vec<f64> = x.chunks(2).flat_map(|row| [row[0], row[1], 3.0 * row[0] - 0.1 * row[1]]).collect();
     let none: Vec<f64> = x.chunks(2).flat_map(|row| [row[0], row[1], 0.0]).collect();
     for x in [twice, none] {
@@ -170,9 +174,8 @@ fn a_column_made_of_others_is_told() -> Result<()> {
 
 #[test]
 fn the_steps_end_where_they_are_told_to() -> Result<()> {
-    let client = client();
     let (x, y) = two_groups();
-    let family = LogisticFit::new(&client);
+    let family = LogisticFit::new(&client());
     let steps = |epsilon, most| -> Result<(i32, bool)> {
         let fit = family.call((&x, [25, 2]), &y, 1.0, 0.0, epsilon, most)?;
         Ok((fit.iterations.to_vec::<i32>()?[0], fit.converged.to_vec::<bool>()?[0]))
@@ -203,9 +206,8 @@ fn a_fit_that_cannot_converge_ends() -> Result<()> {
 
 #[test]
 fn wrong_controls_and_lengths_are_errors() {
-    let client = client();
     let (x, y) = two_groups();
-    let family = LogisticFit::new(&client);
+    let family = logistic();
     let message = |weights: &[f64], epsilon, most| {
         let outcome = family.call((&x, [25, 2]), &y, weights, 0.0, epsilon, most);
         outcome.err().expect("an error").to_string()
@@ -224,7 +226,7 @@ fn f32_arrays_are_fitted_in_f32() -> Result<()> {
     let (x, y) = two_groups();
     let x: Vec<f32> = x.into_iter().map(|x| x as f32).collect();
     let x = client.array(&x, [25, 2])?;
-    let fit = LogisticFit::new(&client).call(&x, &y, 1.0, 0.0, 1e-5, 25)?;
+    let fit = logistic().call(&x, &y, 1.0, 0.0, 1e-5, 25)?;
     let coefficients = fit.coefficients.to_vec::<f32>()?;
     let (expected, _, _) = expected_of_two_groups();
     assert!((f64::from(coefficients[1]) - expected[1]).abs() < 1e-4, "{coefficients:?}");
@@ -235,7 +237,7 @@ fn f32_arrays_are_fitted_in_f32() -> Result<()> {
 fn predictions_are_those_of_the_groups() -> Result<()> {
     let client = client();
     let (x, y) = two_groups();
-    let fit = LogisticFit::new(&client).call((&x, [25, 2]), &y, 1.0, 0.0, 1e-14, 25)?;
+    let fit = logistic().call((&x, [25, 2]), &y, 1.0, 0.0, 1e-14, 25)?;
     let family = GlmPredict::new(&client);
     let predict = |scale| {
         family.call(
