@@ -1,0 +1,25 @@
+//! Keys of random numbers.
+
+use dispatch_runtime::graph::{Key, Value};
+use dispatch_runtime::prelude::*;
+
+/// Makes the key of a seed.
+///
+/// A simulation draws its random numbers with a key: the same key gives the same numbers, on every device. R's own generator
+/// and `set.seed()` have no part in it.
+///
+/// # Examples
+///
+/// ```r
+/// rng_key(1L)
+/// identical(as_array(rng_key(1L)), as_array(rng_key(1L)))
+/// ```
+#[dispatch_family(capacity = 4, r_export)]
+pub fn rng_key(
+    cx: &CompileCx,
+    /// A whole number.
+    #[dynamic(dtype = [i64, i32], shape = [])]
+    seed: Value,
+) -> Result<Program> {
+    cx.program(Key::seed(&seed).data().clone())
+}

@@ -1,0 +1,9 @@
+//! Simulations as families of programs, behind the R package of this name.
+//!
+//! * `key`: keys of random numbers
+//! * `options`: prices of options by Monte-Carlo, in sums that are updated in place
+//! * `bootstrap`: standard errors by resampling
+
+pub mod bootstrap;
+pub mod key;
+pub mod options;
