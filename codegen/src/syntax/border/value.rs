@@ -12,7 +12,7 @@ use proc_macro2::Ident;
 /// use dispatch_codegen::syntax::{RKind, RValue};
 ///
 /// assert_eq!(RValue::Integer(25).to_string(), "25L");
-/// assert_eq!(RValue::Integer(3_000_000_000).to_string(), "3000000000");
+/// assert_eq!(RValue::Integer(3_000_000_001).to_string(), "3000000001");
 /// assert_eq!(RValue::Double(f64::NEG_INFINITY).to_string(), "-Inf");
 /// assert_eq!(RValue::String("a \"b\" é".into()).to_string(), r#""a \"b\" \u00e9""#);
 /// let sizes = [1, 2].map(RValue::Integer).to_vec();
@@ -63,8 +63,11 @@ impl fmt::Display for RValue {
 
 fn integer(f: &mut fmt::Formatter<'_>, value: i64) -> fmt::Result {
     // R's least integer is NA.
-    let is_integer = i32::try_from(value).is_ok_and(|value| value != i32::MIN);
-    write!(f, "{value}{}", if is_integer { "L" } else { "" })
+    match i32::try_from(value) {
+        Ok(value) if value != i32::MIN => write!(f, "{value}L"),
+        // Exact: it is below 2^53.
+        _ => double(f, value as f64),
+    }
 }
 
 fn double(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
@@ -74,9 +77,13 @@ fn double(f: &mut fmt::Formatter<'_>, value: f64) -> fmt::Result {
     if value.is_infinite() {
         return f.write_str(if value > 0.0 { "Inf" } else { "-Inf" });
     }
-    // The shortest digits that are this value.
-    let digits = format!("{value:?}");
-    f.write_str(digits.strip_suffix(".0").unwrap_or(&digits))
+    // The shortest digits that are this value, in the shorter of the two forms, as R writes numbers.
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').expect("the format has an exponent");
+    let exponent: i32 = exponent.parse().expect("the exponent is a number");
+    let scientific = format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs());
+    let fixed = format!("{value}");
+    f.write_str(if fixed.len() <= scientific.len() { &fixed } else { &scientific })
 }
 
 fn string(f: &mut fmt::Formatter<'_>, value: &str) -> fmt::Result {
