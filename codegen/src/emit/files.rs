@@ -7,32 +7,50 @@ use std::path::{Path, PathBuf};
 
 /// Generated files by path, in a fixed order.
 #[derive(Debug, Default)]
-pub struct Files(BTreeMap<PathBuf, String>);
+pub struct Files(BTreeMap<PathBuf, Option<String>>);
 
 /// A file on disk that has not the text that it should have.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The file.
     pub path: PathBuf,
-    /// The first line that differs, counted from 1; none if there is no file.
+    /// The first line that differs, counted from 1; none if there is no file, or should be none.
     pub line: Option<usize>,
 }
 
 impl Files {
     /// Adds a file; a second text for one path replaces the first.
     pub fn insert(&mut self, path: impl Into<PathBuf>, text: impl Into<String>) {
-        self.0.insert(path.into(), text.into());
+        self.0.insert(path.into(), Some(text.into()));
+    }
+
+    /// Adds a file that is to be there no more.
+    pub fn remove(&mut self, path: impl Into<PathBuf>) {
+        self.0.insert(path.into(), None);
+    }
+
+    /// Adds all of the others.
+    pub fn extend(&mut self, others: Files) {
+        self.0.extend(others.0);
     }
 
     /// The text of a file.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<&str> {
-        self.0.get(path.as_ref()).map(String::as_str)
+        self.0.get(path.as_ref())?.as_deref()
     }
 
-    /// Writes the files whose text has changed and gives their paths.
+    /// Writes the files whose text has changed, removes those that are to go, and gives their paths.
     pub fn write(&self) -> io::Result<Vec<&Path>> {
         let mut written = Vec::new();
         for (path, text) in &self.0 {
+            let Some(text) = text else {
+                match fs::remove_file(path) {
+                    Ok(()) => written.push(path.as_path()),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+                continue;
+            };
             if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
                 continue;
             }
@@ -49,6 +67,12 @@ impl Files {
     pub fn differences(&self) -> io::Result<Vec<Difference>> {
         let mut differences = Vec::new();
         for (path, text) in &self.0 {
+            let Some(text) = text else {
+                if path.exists() {
+                    differences.push(Difference { path: path.clone(), line: None });
+                }
+                continue;
+            };
             let line = match fs::read_to_string(path) {
                 Ok(old) if old == *text => continue,
                 Ok(old) => Some(1 + old.lines().zip(text.lines()).take_while(|(a, b)| a == b).count()),
@@ -80,6 +104,11 @@ mod tests {
         assert_eq!(files.differences().unwrap(), [Difference { path: b.clone(), line: Some(2) }]);
         assert_eq!(files.write().unwrap(), [&b]);
         assert_eq!(files.text(&b), Some("one\nthree\n"));
+        files.remove(&b);
+        assert_eq!(files.differences().unwrap(), [missing(&b)]);
+        assert_eq!(files.write().unwrap(), [&b]);
+        assert!(!b.exists() && files.differences().unwrap().is_empty());
+        assert_eq!(files.write().unwrap(), [] as [&Path; 0]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }
