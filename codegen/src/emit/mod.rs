@@ -4,7 +4,11 @@
 //! that nothing is built again without a reason.
 
 mod files;
+mod help;
+mod namespace;
+mod r;
 mod wrappers;
 
 pub use files::{Difference, Files};
+pub use r::r_side;
 pub use wrappers::{RPackage, wrappers};

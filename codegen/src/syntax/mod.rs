@@ -53,4 +53,6 @@ pub use static_type::static_arg;
 pub use trees::{input_tree, output_tree};
 
 pub(crate) use function::{stripped, type_name};
+#[cfg(feature = "build")]
+pub(crate) use text::text;
 pub(crate) use words::RUST_KEYWORDS;
