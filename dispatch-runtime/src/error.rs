@@ -128,6 +128,9 @@ pub enum Error {
         /// The key, part by part.
         key: String,
     },
+    /// Whoever waited for a compile left. It goes on, and a later call may find its result.
+    #[error("the wait for a compile was interrupted")]
+    Interrupted,
     /// A PJRT function returned an error.
     #[error("{function} failed ({status}): {message}")]
     Pjrt {
@@ -201,6 +204,7 @@ impl Error {
             Error::Body { .. } => "body",
             Error::Panic { .. } => "panic",
             Error::Recursive { .. } => "recursive",
+            Error::Interrupted => "interrupted",
             Error::Pjrt { .. } => "pjrt",
             Error::Unimplemented { .. } => "unimplemented",
             Error::Plugin { .. } => "plugin",

@@ -26,6 +26,8 @@ use std::sync::OnceLock;
 use arrayvec::ArrayVec;
 use foldhash::fast::RandomState;
 
+use crate::border::{Mismatch, StaticValue};
+
 /// Where the words of a key go; see the [module documentation](self).
 pub struct Sink<'a>(&'a mut Words);
 
@@ -150,6 +152,21 @@ pub trait StaticKey: Clone + Send + Sync + 'static {
 
     /// Writes the value as a person would, for `explain`.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// The value that another language gives. A type that no other language has a value of refuses all.
+    ///
+    /// ```
+    /// use dispatch_runtime::border::{StaticItem, StaticValue};
+    /// use dispatch_runtime::key::StaticKey;
+    ///
+    /// let count = StaticValue::Vector(&[StaticItem::Double(3.0)]);
+    /// assert_eq!(u8::from_value(count), Ok(3));
+    /// let half = StaticValue::Vector(&[StaticItem::Double(0.5)]);
+    /// assert_eq!(u8::from_value(half).unwrap_err().expected, "a whole number from 0 to 255");
+    /// ```
+    fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+        Err(value.unsupported())
+    }
 }
 
 /// Shows a static value by [`StaticKey::describe`].
@@ -162,7 +179,7 @@ impl<T: StaticKey> fmt::Display for Described<'_, T> {
 }
 
 macro_rules! by_word {
-    ($($ty:ty: |$x:ident| $word:expr;)*) => {
+    ($($ty:ty: |$x:ident| $word:expr, |$value:ident| $from:expr;)*) => {
         $(impl StaticKey for $ty {
             #[inline(always)]
             fn encode(&self, sink: &mut Sink<'_>) {
@@ -173,26 +190,38 @@ macro_rules! by_word {
             fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{self:?}")
             }
+
+            #[inline]
+            fn from_value($value: StaticValue<'_>) -> Result<Self, Mismatch> {
+                $from
+            }
         })*
     };
 }
 
+/// A static value as an integer of a type that `i128` holds.
+macro_rules! integer {
+    ($value:ident as $ty:ty) => {
+        $value.integer(<$ty>::MIN as i128, <$ty>::MAX as i128).map(|x| x as $ty)
+    };
+}
+
 by_word! {
-    bool: |x| x as u64;
-    char: |x| x as u64;
-    i8: |x| x as u64;
-    i16: |x| x as u64;
-    i32: |x| x as u64;
-    i64: |x| x as u64;
-    isize: |x| x as u64;
-    u8: |x| x as u64;
-    u16: |x| x as u64;
-    u32: |x| x as u64;
-    u64: |x| x;
-    usize: |x| x as u64;
-    f32: |x| if x.is_nan() { f32::NAN.to_bits() as u64 } else { x.to_bits() as u64 };
-    f64: |x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() };
-    crate::DType: |x| x as u64;
+    bool: |x| x as u64, |v| v.logical();
+    char: |x| x as u64, |v| v.character();
+    i8: |x| x as u64, |v| integer!(v as i8);
+    i16: |x| x as u64, |v| integer!(v as i16);
+    i32: |x| x as u64, |v| integer!(v as i32);
+    i64: |x| x as u64, |v| integer!(v as i64);
+    isize: |x| x as u64, |v| integer!(v as isize);
+    u8: |x| x as u64, |v| integer!(v as u8);
+    u16: |x| x as u64, |v| integer!(v as u16);
+    u32: |x| x as u64, |v| integer!(v as u32);
+    u64: |x| x, |v| integer!(v as u64);
+    usize: |x| x as u64, |v| integer!(v as usize);
+    f32: |x| if x.is_nan() { f32::NAN.to_bits() as u64 } else { x.to_bits() as u64 }, |v| v.single();
+    f64: |x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }, |v| v.double();
+    crate::DType: |x| x as u64, |v| v.dtype();
 }
 
 macro_rules! wide {
@@ -205,6 +234,10 @@ macro_rules! wide {
 
             fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{self}")
+            }
+
+            fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+                value.integer((<$ty>::MIN as i128).min(0), <$ty>::MAX.try_into().unwrap_or(i128::MAX)).map(|x| x as $ty)
             }
         })*
     };
@@ -219,6 +252,10 @@ impl StaticKey for String {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
+    }
+
+    fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+        value.text().map(str::to_owned)
     }
 }
 
@@ -254,6 +291,14 @@ impl<T: StaticKey> StaticKey for Option<T> {
             None => f.write_str("None"),
         }
     }
+
+    fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+        let or_null = |m: Mismatch| Mismatch { expected: format!("{}, or NULL", m.expected), ..m };
+        match value {
+            StaticValue::Null => Ok(None),
+            value => T::from_value(value).map(Some).map_err(or_null),
+        }
+    }
 }
 
 impl<T: StaticKey> StaticKey for Box<T> {
@@ -263,6 +308,10 @@ impl<T: StaticKey> StaticKey for Box<T> {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).describe(f)
+    }
+
+    fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+        T::from_value(value).map(Box::new)
     }
 }
 
@@ -275,6 +324,14 @@ impl<T: StaticKey> StaticKey for Vec<T> {
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe_list(self, f)
     }
+
+    fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+        let element = |(i, item): (usize, &_)| {
+            T::from_value(StaticValue::Vector(std::slice::from_ref(item)))
+                .map_err(|m| Mismatch { expected: format!("{} as element {}", m.expected, i + 1), ..m })
+        };
+        value.items("a vector")?.iter().enumerate().map(element).collect()
+    }
 }
 
 impl<T: StaticKey, const N: usize> StaticKey for [T; N] {
@@ -284,6 +341,14 @@ impl<T: StaticKey, const N: usize> StaticKey for [T; N] {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe_list(self, f)
+    }
+
+    fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
+        let expected = format!("a vector of length {N}");
+        if value.items(&expected)?.len() != N {
+            return Err(value.mismatch(expected));
+        }
+        Vec::from_value(value)?.try_into().map_err(|_| value.mismatch(expected))
     }
 }
 

@@ -1,7 +1,6 @@
 //! What stands where a signature wants an array.
 
 use crate::array::{Array, tag};
-use crate::host::HostView;
 use crate::{Aval, DType};
 
 /// Something with a dtype and a shape that stands where a signature wants an array.
@@ -32,7 +31,7 @@ pub enum LeafKind<'a> {
     /// An array on a device.
     Device(&'a Array),
     /// A value of the host, uploaded at the dtype that the signature gives it.
-    Host(HostView<'a>),
+    Host,
     /// Only dtype and shape, in `warm`.
     Abstract(&'a Aval),
     /// A slice whose shape has another number of elements.

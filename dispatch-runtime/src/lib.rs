@@ -44,6 +44,7 @@ extern crate self as dispatch_runtime;
 pub mod __private_0_1;
 pub mod array;
 mod aval;
+pub mod border;
 pub mod cache;
 pub mod client;
 mod dtype;

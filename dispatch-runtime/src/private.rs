@@ -3,6 +3,7 @@
 //! The module is re-exported under a name with the version, so that a macro crate and a runtime that do not belong
 //! together fail when they are compiled.
 
+pub use crate::border::{Mismatch, StaticValue, TreeSource, TreeVisitor, exactly, variant};
 pub use crate::cache::{Part, Stats};
 pub use crate::engine::RawBuffer;
 pub use crate::family::{

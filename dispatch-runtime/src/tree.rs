@@ -1,6 +1,7 @@
 //! The structure of arguments and results.
 
 use crate::array::{TAG, head};
+use crate::border::{TreeSource, TreeVisitor};
 use crate::cache::Part;
 use crate::client::Client;
 use crate::engine::RawBuffer;
@@ -24,6 +25,10 @@ pub trait OutputTree: Sized {
     /// Takes its arrays from the results of a program, in order.
     #[doc(hidden)]
     fn take(outputs: &mut Outputs<'_>) -> Self;
+
+    /// Gives its arrays away, in order, with their structure.
+    #[doc(hidden)]
+    fn give(self, to: &mut dyn TreeVisitor);
 }
 
 /// A structure of results before they are arrays, each leaf an `L` or a reference to one: what the body of a family hands
@@ -95,6 +100,11 @@ impl OutputTree for Array {
     fn take(outputs: &mut Outputs<'_>) -> Array {
         outputs.next()
     }
+
+    #[inline]
+    fn give(self, to: &mut dyn TreeVisitor) {
+        to.array(self);
+    }
 }
 
 impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
@@ -103,6 +113,12 @@ impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
     #[inline]
     fn take(outputs: &mut Outputs<'_>) -> [O; N] {
         std::array::from_fn(|_| O::take(outputs))
+    }
+
+    fn give(self, to: &mut dyn TreeVisitor) {
+        to.begin(N, None);
+        self.into_iter().for_each(|item| item.give(to));
+        to.end();
     }
 }
 
@@ -119,6 +135,11 @@ impl OutputTree for () {
 
     #[inline]
     fn take(_: &mut Outputs<'_>) {}
+
+    fn give(self, to: &mut dyn TreeVisitor) {
+        to.begin(0, None);
+        to.end();
+    }
 }
 
 impl<L> ResultTree<L> for () {
@@ -135,6 +156,12 @@ macro_rules! tuples {
             #[inline]
             fn take(outputs: &mut Outputs<'_>) -> Self {
                 ($($name::take(outputs),)+)
+            }
+
+            fn give(self, to: &mut dyn TreeVisitor) {
+                to.begin([$($i),+].len(), None);
+                $(self.$i.give(to);)+
+                to.end();
             }
         }
 
@@ -195,6 +222,12 @@ pub trait InputTree: CheckTree {
     /// What the body of a family sees: the struct with the next of its leaves.
     #[doc(hidden)]
     fn seen<L: BodyLeaf>(&self, leaves: &mut BodyLeaves<'_>) -> Self::With<L>;
+
+    /// The struct of what another language has for its fields.
+    #[doc(hidden)]
+    fn build<S: TreeSource<Self::Leaf>>(source: S) -> Result<Self, S::Error>
+    where
+        Self: Sized;
 
     /// The struct for the reference check.
     #[doc(hidden)]

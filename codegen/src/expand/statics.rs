@@ -36,6 +36,7 @@ pub(super) fn expand(arg: &StaticArg) -> TokenStream {
             (code! { match self { #(#arms)* } }, code! { match self { #(#texts)* } })
         }
     };
+    let from_value = arg.r_names().map(|names| from_value(&names, &arg.body));
     code! {
         const _: () = {
             #alias
@@ -50,8 +51,34 @@ pub(super) fn expand(arg: &StaticArg) -> TokenStream {
                 fn describe(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                     #describe
                 }
+
+                #from_value
             }
         };
+    }
+}
+
+/// The method that finds a variant by its name.
+fn from_value(names: &[String], body: &StaticBody) -> TokenStream {
+    let StaticBody::Enum(variants) = body else {
+        unreachable!("only variants have names in other languages")
+    };
+    let arms = variants.iter().enumerate().map(|(i, variant)| {
+        let name = &variant.ident;
+        // The last one stands for all others, which there are none of.
+        let i = if i + 1 == variants.len() {
+            code! { _ }
+        } else {
+            code! { #i }
+        };
+        code! { #i => Self::#name {}, }
+    });
+    code! {
+        fn from_value(
+            value: __dispatch::StaticValue<'_>,
+        ) -> ::core::result::Result<Self, __dispatch::Mismatch> {
+            ::core::result::Result::Ok(match __dispatch::variant(value, &[#(#names),*])? { #(#arms)* })
+        }
     }
 }
 

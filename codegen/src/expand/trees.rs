@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::paths::alias;
-use super::scope::{Scope, code, dtype_name, plain, tree_donates};
+use super::scope::{Scope, code, dtype_name, plain, tree_call, tree_donates};
 use crate::syntax::{Count, DynamicKind, InputTree, OutputKind, OutputTree};
 
 pub(super) fn input(tree: &InputTree) -> TokenStream {
@@ -46,6 +46,26 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
         .collect();
     let names = tree.fields.iter().map(|field| &field.name);
     let seen = scope.seen(&code! { leaves });
+    let built = tree.fields.iter().enumerate().map(|(i, field)| {
+        let name = &field.name;
+        let value = match field.leaves().map(|leaves| &leaves.count) {
+            None => {
+                let nested = code! { __dispatch::TreeSource::nested(&source, &__SCOPE, #i)? };
+                let build = tree_call(field, "build", &nested);
+                code! { #build? }
+            }
+            Some(Count::One) => code! { __dispatch::TreeSource::leaf(&source, &__SCOPE, #i)? },
+            Some(Count::Any) => code! {
+                __dispatch::TreeSource::list(&source, &__SCOPE, #i, ::core::option::Option::None)?
+            },
+            Some(Count::Exactly(n)) => code! {
+                __dispatch::exactly(
+                    __dispatch::TreeSource::list(&source, &__SCOPE, #i, ::core::option::Option::Some(#n))?,
+                )
+            },
+        };
+        code! { #name: #value }
+    });
     let donates = tree.fields.iter().map(|field| match &field.kind {
         DynamicKind::Leaves(leaves) => {
             let donate = leaves.donate;
@@ -86,6 +106,13 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
 
                 fn seen<__B: __dispatch::BodyLeaf>(&self, leaves: &mut __dispatch::BodyLeaves<'_>) -> #ident<__B> {
                     #ident { #(#names: #seen),* }
+                }
+
+                fn build<__S: __dispatch::TreeSource<__L>>(
+                    source: __S,
+                ) -> ::core::result::Result<Self, __S::Error> {
+                    __dispatch::TreeSource::enter(&source, &__SCOPE)?;
+                    ::core::result::Result::Ok(#ident { #(#built),* })
                 }
 
                 fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {
@@ -136,6 +163,10 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
         let take = code! { <#ty as __dispatch::OutputTree>::take(outputs) };
         quote!(#name: #take)
     });
+    let gives = names.iter().zip(&types).map(|(name, ty)| {
+        code! { <#ty as __dispatch::OutputTree>::give(self.#name, to); }
+    });
+    let (count, texts) = (names.len(), names.iter().map(|name| plain(name)));
     let leaves = tree.fields.iter().map(|field| {
         let name = &field.name;
         let ty = match &field.kind {
@@ -161,6 +192,12 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
                 #[inline]
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
                     #ident { #(#take),* }
+                }
+
+                fn give(self, to: &mut dyn __dispatch::TreeVisitor) {
+                    to.begin(#count, ::core::option::Option::Some(&[#(#texts),*]));
+                    #(#gives)*
+                    to.end();
                 }
             }
 

@@ -34,6 +34,11 @@ pub(crate) fn input_tree(input: &DeriveInput) -> TokenStream {
                 ) {
                 }
                 fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {}
+                fn build<__S: __dispatch::TreeSource<__Leaf>>(
+                    source: __S,
+                ) -> ::core::result::Result<Self, __S::Error> {
+                    ::core::unreachable!()
+                }
             }
             #[automatically_derived]
             #[allow(unused_variables)]
@@ -60,6 +65,7 @@ pub(crate) fn output_tree(input: &DeriveInput) -> TokenStream {
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
                     ::core::unreachable!()
                 }
+                fn give(self, to: &mut dyn __dispatch::TreeVisitor) {}
             }
             #[automatically_derived]
             #[allow(unused_variables)]

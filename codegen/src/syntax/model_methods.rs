@@ -3,7 +3,7 @@
 use super::border::variant_name;
 use super::model::{
     Capture, Class, DType, DTypes, Dynamic, DynamicKind, Family, Leaves, Occurrence, Param, Pattern,
-    StaticVariant,
+    StaticArg, StaticBody, StaticVariant,
 };
 use super::words::DTYPES;
 
@@ -121,5 +121,58 @@ impl Family {
             Param::Static(fixed) => Some((index, fixed)),
             Param::Dynamic(_) => None,
         })
+    }
+}
+
+impl StaticArg {
+    /// What its variants are called in other languages, in order, if it is an enum without fields; none if two of them
+    /// would be one.
+    pub fn r_names(&self) -> Option<Vec<String>> {
+        let StaticBody::Enum(variants) = &self.body else { return None };
+        let names: Vec<String> = variants.iter().map(StaticVariant::r_name).collect();
+        let plain = variants.iter().all(|variant| variant.fields.is_empty());
+        let distinct = names.iter().enumerate().all(|(i, name)| !names[..i].contains(name));
+        (plain && distinct).then_some(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    fn names(input: proc_macro2::TokenStream) -> Option<Vec<String>> {
+        super::super::static_arg(&syn::parse2(input).unwrap()).unwrap().r_names()
+    }
+
+    #[test]
+    fn variants_have_names_if_none_has_fields_and_no_two_are_one() {
+        let all = quote!(
+            enum E {
+                Logit,
+                CauchyLog,
+                Http2 {},
+                Plain(),
+            }
+        );
+        assert_eq!(names(all).unwrap(), ["logit", "cauchy_log", "http2", "plain"]);
+        for without in [
+            quote!(
+                enum E {
+                    Ab,
+                    AB,
+                }
+            ),
+            quote!(
+                enum E {
+                    A,
+                    B(u8),
+                }
+            ),
+            quote!(
+                struct S;
+            ),
+        ] {
+            assert_eq!(names(without), None);
+        }
     }
 }

@@ -186,6 +186,24 @@ impl Array {
         unsafe { &*std::ptr::from_ref(handle).cast() }
     }
 
+    /// The buffer, for who gives it to another owner: if this is the only reference to it, the buffer is this copy's own
+    /// and was not donated. Else the array as it is.
+    #[inline]
+    pub fn into_raw(self) -> Result<RawBuffer, Array> {
+        let is_only = self.handle().refs.load(Ordering::Acquire) == 1;
+        if !is_only || self.is_owned_elsewhere() || self.is_donated() {
+            return Err(self);
+        }
+        let at = std::mem::ManuallyDrop::new(self).0;
+        // SAFETY: this was the only reference, so the room is ours, with its heap shape if it has one.
+        unsafe {
+            let mut handle = at.read();
+            room::give(at);
+            handle.drop_shape();
+            Ok(handle.buffer)
+        }
+    }
+
     #[inline(always)]
     fn handle(&self) -> &Handle {
         // SAFETY: this reference is counted, so the handle lives at least as long as `self`.

@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{Array, DONATED, HANDLE_VERSION, Handle, OWNED_ELSEWHERE, head, tag};
+use super::{Array, DONATED, HANDLE_VERSION, Handle, OWNED_ELSEWHERE, head, room, tag};
 use crate::DType;
 use crate::client::Client;
 use crate::engine::RawBuffer;
@@ -46,6 +46,9 @@ struct Owned {
     owner: Owner,
 }
 
+// It takes the room of a handle.
+const _: () = assert!(size_of::<Owned>() <= room::SIZE && align_of::<Owned>() <= align_of::<Handle>());
+
 impl Array {
     /// An array of a buffer that belongs to someone else.
     ///
@@ -78,7 +81,8 @@ impl Array {
         // SAFETY: the reference is still the caller's.
         let donated = unsafe { (owner.donation)(owner.object, Donation::Ask as u32) } != 0;
         let state = if donated { DONATED } else { 0 };
-        let mut owned = Box::new(Owned {
+        let at = room::take().cast::<Owned>();
+        let owned = Owned {
             handle: Handle {
                 version: HANDLE_VERSION | OWNED_ELSEWHERE,
                 refs: AtomicU32::new(1),
@@ -90,9 +94,13 @@ impl Array {
                 release,
             },
             owner,
-        });
-        owned.handle.set_shape(shape);
-        Array(NonNull::from(Box::leak(owned)).cast())
+        };
+        // SAFETY: the room is ours and large enough, and is initialised before it is referred to.
+        unsafe {
+            at.write(owned);
+            (*at.as_ptr()).handle.set_shape(shape);
+        }
+        Array(at.cast())
     }
 
     /// An owner for another shared object: a reference to this array, and this copy's functions. For an example see
@@ -119,9 +127,10 @@ impl Array {
 ///
 /// `handle` was made by `from_owner` of this copy of the crate, and no reference to it is left.
 unsafe extern "C" fn release(handle: NonNull<Handle>) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: by the caller's promise the room is ours again, with its heap shape if it has one.
     unsafe {
-        let mut owned = Box::from_raw(handle.cast::<Owned>().as_ptr());
+        let mut owned = handle.cast::<Owned>().read();
+        room::give(handle);
         owned.handle.drop_shape();
         (owned.owner.release)(owned.owner.object);
     }
@@ -213,5 +222,28 @@ mod tests {
         assert!(lent.is_donated());
         assert_eq!(lent.await_ready().unwrap_err().code(), "donated");
         assert!(!lent.donate());
+    }
+
+    #[test]
+    fn a_buffer_is_given_away_only_by_its_last_reference_and_its_owner() {
+        let (here, there) = clients();
+        for shape in [&[2i64, 3][..], &[1, 1, 1, 1, 1, 1, 1, 6]] {
+            let array = here.array(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], shape).unwrap();
+            let raw = array.raw();
+            let again = array.clone();
+            let array = array.into_raw().unwrap_err();
+            drop(again);
+            let lent = lend(&array, there).into_raw().unwrap_err();
+            assert_eq!(lent.raw(), raw);
+            drop(lent);
+            assert!(array.donate());
+            let array = array.into_raw().unwrap_err();
+            // SAFETY: the donation was ours, and nothing consumed the array.
+            unsafe { array.take_back() };
+            assert_eq!(array.into_raw().unwrap(), raw);
+            // SAFETY: the buffer is ours now; dtype, shape and device are its own.
+            let back = unsafe { Array::from_raw(here, raw, 0, DType::F32, shape) };
+            assert_eq!(back.to_vec::<f32>().unwrap()[5], 6.0);
+        }
     }
 }

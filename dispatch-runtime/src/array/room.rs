@@ -19,6 +19,9 @@ const CHEAP: usize = 16;
 /// Where a handle's room holds the address that the allocator gave.
 const ORIGIN: usize = 2 * LINE - size_of::<usize>();
 
+/// How much a room holds.
+pub(super) const SIZE: usize = ORIGIN;
+
 /// How many spare rooms a thread keeps.
 const SPARE: usize = 64;
 

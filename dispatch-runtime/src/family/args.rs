@@ -4,7 +4,7 @@ use super::Ready;
 use crate::array::{Array, tag};
 use crate::host::{Converted, Element, HostView};
 use crate::leaf::{Leaf, LeafKind};
-use crate::{Aval, DType};
+use crate::{Aval, DType, Result};
 
 /// One dynamic argument of a call, borrowed.
 #[derive(Clone, Copy)]
@@ -13,6 +13,8 @@ pub enum Arg<'a> {
     Device(&'a Array),
     /// A value of the host.
     Host(HostView<'a>),
+    /// Data of the host in a form of its own, which only its [`Ready`] reads: dtype and shape.
+    Data(DType, &'a [i64]),
     /// Only dtype and shape.
     Abstract(&'a Aval),
     /// A slice whose shape has another number of elements.
@@ -26,6 +28,7 @@ impl<'a> Arg<'a> {
         match self {
             Arg::Device(array) => array.shape(),
             Arg::Host(view) => view.shape(),
+            Arg::Data(_, shape) => shape,
             Arg::Abstract(aval) => aval.shape(),
             Arg::BadLength(_, _, shape) => shape,
         }
@@ -37,7 +40,7 @@ impl Leaf for Arg<'_> {
     fn kind(&self) -> LeafKind<'_> {
         match *self {
             Arg::Device(array) => LeafKind::Device(array),
-            Arg::Host(view) => LeafKind::Host(view),
+            Arg::Host(_) | Arg::Data(..) => LeafKind::Host,
             Arg::Abstract(aval) => LeafKind::Abstract(aval),
             Arg::BadLength(_, len, shape) => LeafKind::BadLength { len, shape },
         }
@@ -57,7 +60,7 @@ impl Leaf for Arg<'_> {
             Arg::Device(array) => array.dtype(),
             Arg::Host(view) => view.dtype(),
             Arg::Abstract(aval) => aval.dtype(),
-            Arg::BadLength(dtype, ..) => dtype,
+            Arg::Data(dtype, _) | Arg::BadLength(dtype, ..) => dtype,
         }
     }
 
@@ -104,6 +107,14 @@ pub unsafe trait Dynamic {
 
     /// The argument, borrowed. `room` holds the shape of a slice that has none of its own.
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a>;
+
+    /// What a call holds of the argument, which was checked: a host value is converted to `dtype` here. `arg` is what
+    /// [`Dynamic::arg`] gave, `name` the argument's.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn ready<'a>(&'a self, arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Self::Ready<'a>> {
+        Ready::new(arg, dtype, name)
+    }
 }
 
 // SAFETY: an array is itself.
@@ -146,6 +157,11 @@ unsafe impl<D: Dynamic + ?Sized> Dynamic for &D {
     #[inline(always)]
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
         (**self).arg(room)
+    }
+
+    #[inline(always)]
+    fn ready<'a>(&'a self, arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<Self::Ready<'a>> {
+        (**self).ready(arg, dtype, name)
     }
 }
 

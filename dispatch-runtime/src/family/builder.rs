@@ -2,9 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::Family;
+use super::compile::by_engine;
+use super::{Compiler, Family};
 use crate::cache::{Cache, EvictionPolicy, Lru};
 use crate::client::{Client, Device};
+use crate::signature::Scope;
 use crate::{Error, Result};
 
 /// Which device a call runs on.
@@ -58,6 +60,14 @@ pub trait DeclaredFamily: Sized {
     /// Wraps the part that does not depend on the signature.
     #[doc(hidden)]
     fn from_family(family: Family) -> Self;
+
+    /// The part that does not depend on the signature.
+    #[doc(hidden)]
+    fn family(&self) -> &Family;
+
+    /// The signature of the dynamic arguments.
+    #[doc(hidden)]
+    fn scope() -> &'static Scope;
 }
 
 /// Makes a family with another capacity, eviction policy or device than its declaration says.
@@ -84,6 +94,7 @@ pub struct FamilyBuilder<F> {
     settings: Settings,
     device: Option<Device>,
     colliding: bool,
+    compiler: Compiler,
     family: PhantomData<fn() -> F>,
 }
 
@@ -95,6 +106,7 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
             settings: F::settings(),
             device: None,
             colliding: false,
+            compiler: by_engine,
             family: PhantomData,
         }
     }
@@ -132,6 +144,17 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
         self
     }
 
+    /// Lets another function than the engine's compile.
+    ///
+    /// # Safety
+    ///
+    /// What it gives is an executable of the device's engine, for the device and the program that it is asked for.
+    #[doc(hidden)]
+    pub unsafe fn compiler(mut self, compiler: Compiler) -> Self {
+        self.compiler = compiler;
+        self
+    }
+
     /// Makes the family.
     ///
     /// An error if the capacity is 0 or the device belongs to another client.
@@ -158,6 +181,7 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
             moves: device == DevicePolicy::Fixed,
             device: target,
             resolver: default_device,
+            compiler: self.compiler,
         }))
     }
 }

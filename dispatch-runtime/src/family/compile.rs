@@ -89,6 +89,15 @@ pub struct Request {
     pub results: usize,
 }
 
+/// How a program is compiled: by the engine, on this thread ([`by_engine`]) or on another one. What comes of it is checked
+/// by the family.
+pub type Compiler = fn(Device, &Source) -> Result<Box<dyn engine::Executable>>;
+
+/// Compiles on the calling thread.
+pub fn by_engine(device: Device, source: &Source) -> Result<Box<dyn engine::Executable>> {
+    device.client().engine().compile(source, device.index() as usize)
+}
+
 impl Family {
     /// The entry of a key, compiled now if it is not there; one thread compiles, others with that key wait.
     #[cold]
@@ -156,7 +165,7 @@ impl Family {
         let Program { source, claimed, .. } = program;
         let donated: Vec<bool> = leaves.iter().map(|(_, _, donated)| *donated).collect();
         let source = self.mark_donors(source, &donated)?;
-        let executable = self.client.engine().compile(&source, device.index() as usize)?;
+        let executable = (self.compiler)(device, &source)?;
         self.check_inputs(executable.inputs(), leaves)?;
         self.check_aliases(executable.aliased(), leaves)?;
         self.check_outputs(executable.outputs(), results, claimed.as_deref())?;
@@ -237,5 +246,39 @@ impl Family {
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::family::DeclaredFamily;
+    use crate::prelude::*;
+
+    #[dispatch_family]
+    fn same(#[dynamic(dtype = f32, shape = [n])] x: Aval) -> Result<Program> {
+        Program::host([x.clone()], [x], |args| Ok(vec![HostArray::from_view(args[0])]))
+    }
+
+    #[test]
+    fn another_function_may_compile_and_what_it_leaves_is_not_kept() {
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        let left_once: Compiler = |device, source| match ASKED.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(Error::Interrupted),
+            _ => by_engine(device, source),
+        };
+        // SAFETY: the engine compiles.
+        let family = unsafe { Same::builder(&Client::host()).compiler(left_once) }.build().unwrap();
+        assert_eq!(family.call([1f32]).unwrap_err().code(), "interrupted");
+        assert_eq!(DeclaredFamily::family(&family).keys().len(), 0);
+        assert_eq!(family.call([1f32]).unwrap().to_vec::<f32>().unwrap(), [1.0]);
+        assert_eq!(family.call([2f32]).unwrap().to_vec::<f32>().unwrap(), [2.0]);
+        assert_eq!(ASKED.load(Ordering::Relaxed), 2);
+        let keys = DeclaredFamily::family(&family).keys();
+        assert_eq!(keys.len(), 1);
+        assert!(keys[0].iter().any(|part| part.name == "size 1 of `x` (n)" && part.value == "1"));
+        assert_eq!(Same::scope().fields[0].name, "x");
     }
 }

@@ -14,7 +14,7 @@ mod run;
 
 pub use args::{Arg, Dynamic};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
-pub use compile::{BodyError, Compiled, Failure, Request, TextFailure};
+pub use compile::{BodyError, Compiled, Compiler, Failure, Request, TextFailure};
 pub use cx::{BodyLeaf, BodyLeaves, CompileCx};
 pub use explain::{Difference, Explanation};
 pub use place::{
@@ -44,6 +44,8 @@ pub struct Family {
     device: Device,
     /// Asked for the device of a call without arrays, if there is one.
     resolver: Option<fn(&Client) -> Device>,
+    /// Who asks the engine to compile.
+    compiler: Compiler,
 }
 
 impl Family {
@@ -119,6 +121,11 @@ impl Family {
         self.cache.stats()
     }
 
+    /// The parts of each entry's key, for people: the last used entry first.
+    pub fn keys(&self) -> Vec<Vec<Part>> {
+        self.cache.entries().into_iter().map(|entry| entry.key).collect()
+    }
+
     /// Forgets every compiled program. Those in use are dropped when their calls end.
     pub fn clear(&self) {
         self.cache.clear();
@@ -137,7 +144,6 @@ impl Family {
         if self.cache.contains(key) {
             return Explanation::Hit;
         }
-        let entries: Vec<_> = self.cache.entries().into_iter().map(|entry| entry.key).collect();
-        Explanation::nearest(&parts, &entries)
+        Explanation::nearest(&parts, &self.keys())
     }
 }

@@ -28,7 +28,7 @@ impl GroupDType {
     #[inline(always)]
     pub fn leaf(self, leaf: &impl Leaf) -> GroupDType {
         match leaf.kind() {
-            LeafKind::Host(_) | LeafKind::BadLength { .. } => {
+            LeafKind::Host | LeafKind::BadLength { .. } => {
                 GroupDType { host: self.host.or_else(|| Some(leaf.dtype())), ..self }
             }
             _ => GroupDType { device: self.device.or_else(|| Some(leaf.dtype())), ..self },
@@ -66,7 +66,7 @@ pub fn first_shape(leaves: &[impl Leaf]) -> &[i64] {
 pub fn fits(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> bool {
     match leaf.kind() {
         LeafKind::Device(array) => place.accepts(array, tag(dtype, rank), TAG),
-        LeafKind::Host(view) => view.shape().len() == rank,
+        LeafKind::Host => leaf.shape().len() == rank,
         LeafKind::Abstract(_) => leaf.tag() == tag(dtype, rank),
         LeafKind::BadLength { .. } => false,
     }
@@ -77,7 +77,7 @@ pub fn fits(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> b
 pub fn fits_lead(leaf: &impl Leaf, place: &mut Place, dtype: DType, rank: usize) -> bool {
     let dtype_fits = match leaf.kind() {
         LeafKind::Device(array) => place.accepts(array, dtype as u32, DTYPE),
-        LeafKind::Host(_) => true,
+        LeafKind::Host => true,
         LeafKind::Abstract(aval) => aval.dtype() == dtype,
         LeafKind::BadLength { .. } => false,
     };
@@ -163,12 +163,12 @@ pub trait Ready<'a>: Sized {
 /// An argument that passed the checks, by the type of what was passed.
 #[inline(always)]
 pub fn ready<'a, D: Dynamic + ?Sized>(
-    _passed: &'a D,
+    passed: &'a D,
     arg: Arg<'a>,
     dtype: DType,
     name: &'static str,
 ) -> Result<D::Ready<'a>> {
-    Ready::new(arg, dtype, name)
+    passed.ready(arg, dtype, name)
 }
 
 impl<'a> Ready<'a> for &'a Array {

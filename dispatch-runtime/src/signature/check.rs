@@ -161,7 +161,7 @@ impl ScopeOfCall<'_, '_> {
                 }
             })
         };
-        let host = |leaf: &dyn Leaf| matches!(leaf.kind(), LeafKind::Host(_));
+        let host = |leaf: &dyn Leaf| matches!(leaf.kind(), LeafKind::Host);
         members()
             .find(|(_, leaf)| !host(*leaf))
             .map(|(path, leaf)| (leaf.dtype(), path))
@@ -170,7 +170,7 @@ impl ScopeOfCall<'_, '_> {
 
     fn check_dtype(&self, leaf: &dyn Leaf, field: usize, name: &str) -> Result<()> {
         // A host value takes the dtype of its group; whether its values fit is found when they are converted.
-        if matches!(leaf.kind(), LeafKind::Host(_)) {
+        if matches!(leaf.kind(), LeafKind::Host) {
             return Ok(());
         }
         let (_, allowed) = self.scope.dtype_root(field);

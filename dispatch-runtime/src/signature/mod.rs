@@ -151,7 +151,7 @@ pub fn item_path(path: &str, i: usize) -> String {
 
 impl Scope {
     /// Follows `dtype(…)` from field to field: the field that says the dtype, and what it says.
-    pub(crate) fn dtype_root(&self, field: usize) -> (usize, DTypeSpec) {
+    pub fn dtype_root(&self, field: usize) -> (usize, DTypeSpec) {
         let leaf = self.fields[field].leaf.as_ref().expect("dtype(…) names an array, not a struct");
         match leaf.dtype {
             DTypeSpec::Same(other) => self.dtype_root(other),

@@ -144,6 +144,14 @@ fn declared(family: &Family) -> TokenStream {
             fn from_family(family: __dispatch::Family) -> Self {
                 Self(family)
             }
+
+            fn family(&self) -> &__dispatch::Family {
+                &self.0
+            }
+
+            fn scope() -> &'static __dispatch::Scope {
+                &__SCOPE
+            }
         }
     }
 }

@@ -1,0 +1,10 @@
+//! Arguments and results of another language: what generic code of a binding needs of a family beyond its typed methods.
+//!
+//! A binding knows no field of the user's structs. So the structs themselves ask a [`TreeSource`] for their fields by
+//! name, tell a [`TreeVisitor`] of theirs, and static values are made of a [`StaticValue`].
+
+mod statics;
+mod trees;
+
+pub use statics::{Mismatch, StaticItem, StaticValue, variant};
+pub use trees::{TreeSource, TreeVisitor, exactly};
