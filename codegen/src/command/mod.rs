@@ -5,6 +5,7 @@
 
 mod new;
 mod update;
+mod vendor;
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +13,10 @@ use std::process::ExitCode;
 
 /// How the command is used.
 const USAGE: &str = "\
-usage: dispatch-codegen update PATH...           write the generated files of R packages
+usage: dispatch-codegen update [--vendor] PATH...   write the generated files of R packages; with --vendor, copy all
+                                                 crates that they use into them
+       dispatch-codegen update --vendor --into=COPY PATH
+                                                 copy them into a copy of the package, and write nothing else
        dispatch-codegen check PATH...            fail if `update` would change a file, and say which
        dispatch-codegen new PATH [--registry]    make an R package; with --registry its crates come from there";
 
@@ -51,6 +55,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         return Err(Failure::Usage("no command given".to_owned()));
     };
     match word.as_str() {
+        "update" if vendor::is_asked(arguments) => vendor::vendor(arguments),
         "update" => update::update(&paths(arguments)?),
         "check" => update::check(&paths(arguments)?),
         "new" => new::new(arguments),

@@ -2,10 +2,13 @@
 
 mod name;
 mod new;
+mod run;
 mod template;
+mod vendor;
 
 pub use name::PackageName;
 pub use new::{Dependencies, create, toolkit};
+pub use vendor::vendor;
 
 use std::io;
 

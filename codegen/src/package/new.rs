@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
 
+use super::run::Cargo;
 use super::{PackageName, refused, template};
 
 /// Where a new package finds the crates of the toolkit.
@@ -121,14 +121,11 @@ fn dependency(root: &Path, rust: &Path, part: &str) -> String {
 /// Whether a workspace around the package has it as a member.
 fn in_workspace(rust: &Path) -> io::Result<bool> {
     let manifest = rust.join("Cargo.toml");
-    let located = cargo()
-        .args(["locate-project", "--workspace", "--message-format", "plain", "--manifest-path"])
-        .arg(&manifest)
-        .output()
-        .map_err(no_cargo)?;
-    // Cargo refuses a package below a workspace that does not list it.
-    let root = String::from_utf8_lossy(&located.stdout);
-    Ok(located.status.success() && Path::new(root.trim()).canonicalize()? != manifest.canonicalize()?)
+    match Cargo::new().workspace(&manifest)? {
+        Some(root) => Ok(Path::new(&root).canonicalize()? != manifest.canonicalize()?),
+        // Cargo refuses a package below a workspace that does not list it.
+        None => Ok(false),
+    }
 }
 
 /// Starts the package with the versions that the toolkit is tested with, which may be on this machine already.
@@ -137,21 +134,10 @@ fn keep_versions(root: &Path, rust: &Path) -> io::Result<()> {
     if lock.is_file() {
         std::fs::copy(lock, rust.join("Cargo.lock"))?;
         // Drops what the package does not use. If that needs the network and there is none, the first build does it.
-        let _ = cargo()
-            .args(["metadata", "--offline", "--format-version", "1", "--manifest-path"])
-            .arg(rust.join("Cargo.toml"))
-            .output();
+        let arguments = ["metadata", "--offline", "--format-version", "1", "--manifest-path"];
+        let _ = Cargo::new().output(&arguments, rust.join("Cargo.toml"));
     }
     Ok(())
-}
-
-/// Cargo as the process that runs this was started by, else from `PATH`.
-fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-}
-
-fn no_cargo(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("cargo does not run: {error}"))
 }
 
 fn this_year() -> String {

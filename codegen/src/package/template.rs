@@ -63,3 +63,22 @@ pub(super) fn write(folder: &Path, values: &[(&str, &str)]) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pjrtdispatch_is_built_by_the_same_files() {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../r-bindings");
+        if !package.is_dir() {
+            return;
+        }
+        for file in
+            FILES.iter().filter(|file| ["cleanup", "configure", "src/Makevars.in"].contains(&file.path))
+        {
+            let theirs = std::fs::read_to_string(package.join(file.path)).unwrap();
+            assert!(theirs == file.text, "r-bindings/{} differs from the template", file.path);
+        }
+    }
+}
