@@ -30,6 +30,8 @@ pub mod command;
 pub mod emit;
 pub mod expand;
 #[cfg(feature = "build")]
+mod generate;
+#[cfg(feature = "build")]
 pub mod package;
 #[cfg(feature = "build")]
 pub mod project;

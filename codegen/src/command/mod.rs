@@ -7,9 +7,10 @@ mod new;
 mod update;
 mod vendor;
 
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+use crate::project::Error;
 
 /// How the command is used.
 const USAGE: &str = "\
@@ -26,7 +27,7 @@ pub(crate) enum Failure {
     /// The arguments are none of the command's.
     Usage(String),
     /// A package cannot be read or written.
-    Package(PathBuf, io::Error),
+    Package(PathBuf, Error),
     /// What is wrong has been told.
     Told,
 }
@@ -39,7 +40,13 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     match command(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Told) => ExitCode::FAILURE,
-        Err(Failure::Package(path, error)) => {
+        Err(Failure::Package(_, Error::Mistakes(report))) => {
+            eprint!("{report}");
+            let count = report.mistakes().len();
+            eprintln!("\ndispatch-codegen: {count} {}", if count == 1 { "mistake" } else { "mistakes" });
+            ExitCode::FAILURE
+        }
+        Err(Failure::Package(path, Error::Io(error))) => {
             eprintln!("dispatch-codegen: {}: {error}", path.display());
             ExitCode::FAILURE
         }

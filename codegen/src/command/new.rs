@@ -16,7 +16,7 @@ pub(super) fn new(arguments: &[String]) -> Result<(), Failure> {
         ([_], [flag, ..]) => return Err(Failure::Usage(format!("unknown option `{flag}`"))),
         _ => return Err(Failure::Usage("`new` takes one path".to_owned())),
     };
-    let wrong = |error| Failure::Package(path.to_owned(), error);
+    let wrong = |error: io::Error| Failure::Package(path.to_owned(), error.into());
     let folder = package::create(path, &dependencies.map_err(wrong)?).map_err(wrong)?;
     update::update(&[folder])
 }

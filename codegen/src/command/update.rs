@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use super::Failure;
-use crate::emit::{Files, RPackage, wrappers};
+use crate::emit::Files;
+use crate::generate;
 
 /// Writes what has changed.
 pub(super) fn update(folders: &[PathBuf]) -> Result<(), Failure> {
     for folder in folders {
         let files = files(folder)?;
-        let written = files.write().map_err(|error| Failure::Package(folder.clone(), error))?;
+        let written = files.write().map_err(|error| Failure::Package(folder.clone(), error.into()))?;
         written.iter().for_each(|path| println!("wrote {}", path.display()));
     }
     Ok(())
@@ -20,7 +21,7 @@ pub(super) fn check(folders: &[PathBuf]) -> Result<(), Failure> {
     let mut fresh = true;
     for folder in folders {
         let differences =
-            files(folder)?.differences().map_err(|error| Failure::Package(folder.clone(), error))?;
+            files(folder)?.differences().map_err(|error| Failure::Package(folder.clone(), error.into()))?;
         fresh &= differences.is_empty();
         for difference in differences {
             let line = difference.line.map(|line| format!(" (line {line})")).unwrap_or_default();
@@ -31,6 +32,5 @@ pub(super) fn check(folders: &[PathBuf]) -> Result<(), Failure> {
 }
 
 fn files(folder: &Path) -> Result<Files, Failure> {
-    let package = |error| Failure::Package(folder.to_owned(), error);
-    wrappers(&RPackage::open(folder).map_err(package)?).map_err(package)
+    generate::files(folder).map_err(|error| Failure::Package(folder.to_owned(), error))
 }

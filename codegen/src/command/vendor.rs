@@ -32,7 +32,7 @@ pub(super) fn vendor(arguments: &[String]) -> Result<(), Failure> {
 
 fn copy(package: &Path, into: &Path) -> Result<(), Failure> {
     let changed =
-        package::vendor(package, into).map_err(|error| Failure::Package(package.to_owned(), error))?;
+        package::vendor(package, into).map_err(|error| Failure::Package(package.to_owned(), error.into()))?;
     for path in changed {
         println!("{} {}", if path.exists() { "wrote" } else { "removed" }, path.display());
     }

@@ -6,9 +6,12 @@
 mod files;
 mod help;
 mod namespace;
+mod package;
 mod r;
 mod wrappers;
 
 pub use files::{Difference, Files};
+pub use package::RPackage;
 pub use r::r_side;
-pub use wrappers::{RPackage, wrappers};
+
+pub(crate) use wrappers::wrappers;

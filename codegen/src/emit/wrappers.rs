@@ -1,50 +1,47 @@
 //! The C and R sides of savvy functions, made by savvy-bindgen.
+//!
+//! The functions are found here: savvy-bindgen's own reader ends the process at a mistake, and takes the examples in doc
+//! comments for tests in Rust.
 
-use std::collections::VecDeque;
-use std::io;
-use std::path::{Path, PathBuf};
-
-use savvy_bindgen::{MergedResult, ParsedResult};
+use proc_macro2::Ident;
+use quote::ToTokens;
+use savvy_bindgen::{
+    MergedResult, ParsedResult, SavvyEnum, SavvyFn, SavvyImpl, SavvyStruct, merge_parsed_results,
+};
+use syn::ext::IdentExt;
+use syn_savvy::Item;
 
 use super::Files;
+use crate::project::{DeclaredFamily, Error, Mistakes, Project, Report, Source};
 
-/// An R package with a crate of savvy functions in `src/rust`.
-#[derive(Clone, Debug)]
-pub struct RPackage {
-    /// The folder with `DESCRIPTION`.
-    pub folder: PathBuf,
-    /// The name in `DESCRIPTION`.
-    pub name: String,
-}
-
-impl RPackage {
-    /// The package in this folder. An error if it has no `DESCRIPTION` with a name.
-    pub fn open(folder: impl Into<PathBuf>) -> io::Result<RPackage> {
-        let folder = folder.into();
-        let description = std::fs::read_to_string(folder.join("DESCRIPTION"))?;
-        let name = description
-            .lines()
-            .find_map(|line| line.strip_prefix("Package:"))
-            .map(|name| name.trim().to_owned())
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "DESCRIPTION names no package"))?;
-        Ok(RPackage { folder, name })
-    }
-}
-
-/// `src/init.c`, `src/rust/api.h` and `R/000-wrappers.R` for the savvy functions of a package's crate.
+/// `src/init.c`, `src/rust/api.h` and `R/000-wrappers.R` for the savvy functions of a package's crate, those in the
+/// generated module among them, and the C side of its families.
 ///
 /// # Errors
 ///
-/// Two functions of one name with different arguments. (savvy-bindgen ends the process if a file cannot be parsed.)
-pub fn wrappers(package: &RPackage) -> io::Result<Files> {
-    let sources = package.folder.join("src/rust/src");
+/// Functions that savvy cannot pass on.
+pub(crate) fn wrappers(project: &Project, generated: Option<&Source>) -> Result<Files, Error> {
+    let package = &project.package;
     // R asks for `R_init_my_pkg` when it loads `my.pkg`.
     let c_name = package.name.replace('.', "_");
-    let parsed = parse(&sources, &c_name)?;
-    let merged: MergedResult = savvy_bindgen::merge_parsed_results(parsed).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(|error| error.to_string()).collect();
-        io::Error::new(io::ErrorKind::InvalidData, lines.join("\n"))
-    })?;
+    let mut mistakes = Mistakes::default();
+    let mut reader = Reader { found: nothing(), places: Vec::new() };
+    for (index, source) in project.sources().iter().chain(generated).enumerate() {
+        reader.source(project, source, index, &mut mistakes);
+    }
+    reader.unlike(project, generated, &mut mistakes);
+    if mistakes.count() > 0 {
+        return Err(Report::of(mistakes, &package.folder).into());
+    }
+    let merged = merge(reader.found);
+    // R calls a family's function by its symbol, without a wrapper.
+    let mut with_families = nothing();
+    with_families.bare_fns = merged.bare_fns.clone();
+    with_families.bare_fns.extend(project.model.families.iter().map(family));
+    let with_families =
+        MergedResult { bare_fns: merge(with_families).bare_fns, impls: Vec::new(), enums: Vec::new() };
+    let c = MergedResult { impls: merged.impls, enums: merged.enums, ..with_families };
+
     let mut files = Files::default();
     let mut insert = |path: &str, comment: (&str, &str), text: String| {
         let (open, close) = comment;
@@ -54,10 +51,11 @@ pub fn wrappers(package: &RPackage) -> io::Result<Files> {
         let text: String = text.trim().lines().map(|line| format!("{}\n", line.trim_end())).collect();
         files.insert(package.folder.join(path), marker + &text);
     };
-    insert("src/init.c", ("/*", " */"), savvy_bindgen::generate_c_impl_file(&merged, &c_name));
-    insert("src/rust/api.h", ("/*", " */"), savvy_bindgen::generate_c_header_file(&merged));
-    let r = savvy_bindgen::generate_r_impl_file(&merged, &package.name);
-    let uses_types = !merged.impls.is_empty() || !merged.enums.is_empty();
+    insert("src/init.c", ("/*", " */"), savvy_bindgen::generate_c_impl_file(&c, &c_name));
+    insert("src/rust/api.h", ("/*", " */"), savvy_bindgen::generate_c_header_file(&c));
+    let r = MergedResult { bare_fns: merged.bare_fns, impls: c.impls, enums: c.enums };
+    let uses_types = !r.impls.is_empty() || !r.enums.is_empty();
+    let r = savvy_bindgen::generate_r_impl_file(&r, &package.name);
     insert("R/000-wrappers.R", ("#", ""), if uses_types { r } else { only_functions(&r) });
     Ok(files)
 }
@@ -70,26 +68,119 @@ fn only_functions(wrappers: &str) -> String {
     functions.replace("\n#'", "\n#").replace("}\n\n\n", "}\n\n")
 }
 
-/// Parses `lib.rs` and the modules that it declares, as far as they are files.
-fn parse(sources: &Path, crate_name: &str) -> io::Result<Vec<ParsedResult>> {
-    let lib = sources.join("lib.rs");
-    std::fs::metadata(&lib)?;
-    let mut parsed = Vec::new();
-    let mut queue = VecDeque::from([(lib, vec![crate_name.to_owned()])]);
-    while let Some((file, path)) = queue.pop_front() {
-        let result = savvy_bindgen::parse_file(&file, &path);
-        for module in &result.child_mods {
-            let folder = match path.as_slice() {
-                [_] => sources.to_owned(),
-                [_, inner @ ..] => inner.iter().fold(sources.to_owned(), |folder, name| folder.join(name)),
-                [] => unreachable!("a module has a path"),
-            };
-            let candidates = [folder.join(module).with_extension("rs"), folder.join(module).join("mod.rs")];
-            if let Some(file) = candidates.into_iter().find(|file| file.is_file()) {
-                queue.push_back((file, path.iter().cloned().chain([module.clone()]).collect()));
+/// The function of a family as savvy sees it, for the C side.
+fn family(family: &DeclaredFamily) -> SavvyFn {
+    let arguments: Vec<String> =
+        family.model.params.iter().map(|param| format!("{}: savvy::Sexp", param.name())).collect();
+    let function =
+        format!("fn {}({}) -> savvy::Result<savvy::Sexp> {{}}", family.symbol, arguments.join(", "));
+    let function = syn_savvy::parse_str(&function).expect("the names are Rust's");
+    SavvyFn::from_fn(&function, false).expect("savvy passes values of R")
+}
+
+fn nothing() -> ParsedResult {
+    ParsedResult {
+        base_path: std::path::PathBuf::new(),
+        bare_fns: Vec::new(),
+        impls: Vec::new(),
+        structs: Vec::new(),
+        enums: Vec::new(),
+        mod_path: Vec::new(),
+        child_mods: Vec::new(),
+        tests: Vec::new(),
+    }
+}
+
+/// In order, without repetitions.
+fn merge(found: ParsedResult) -> MergedResult {
+    let merged = merge_parsed_results(vec![found]);
+    merged.unwrap_or_else(|_| unreachable!("functions of one name have the same arguments"))
+}
+
+struct Reader {
+    found: ParsedResult,
+    /// The name of each bare function, and the index of its source.
+    places: Vec<(Ident, usize)>,
+}
+
+impl Reader {
+    fn source(&mut self, project: &Project, source: &Source, index: usize, mistakes: &mut Mistakes) {
+        if !source.text.contains("savvy") {
+            return;
+        }
+        match syn_savvy::parse_file(&source.text) {
+            Ok(file) => self.items(&file.items, &mut At { project, source, index, mistakes }),
+            Err(error) => mistakes.savvy(source, &error),
+        }
+    }
+
+    fn items(&mut self, items: &[Item], at: &mut At<'_>) {
+        for item in items {
+            if let Err(error) = self.item(item, at) {
+                at.mistakes.savvy(at.source, &error);
             }
         }
-        parsed.push(result);
     }
-    Ok(parsed)
+
+    fn item(&mut self, item: &Item, at: &mut At<'_>) -> syn_savvy::Result<()> {
+        let attributes = match item {
+            Item::Fn(item) => &item.attrs,
+            Item::Impl(item) => &item.attrs,
+            Item::Struct(item) => &item.attrs,
+            Item::Enum(item) => &item.attrs,
+            Item::Mod(item) => &item.attrs,
+            _ => return Ok(()),
+        };
+        let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+        let mut conditions = conditions.filter_map(|condition| match &condition.meta {
+            syn_savvy::Meta::List(list) => Some(list.tokens.clone()),
+            _ => None,
+        });
+        if conditions.any(|condition| at.project.cannot_hold(condition)) {
+            return Ok(());
+        }
+        let has = |name: &str| {
+            attributes.iter().any(|attribute| attribute.meta.to_token_stream().to_string() == name)
+        };
+        let (savvy, init) = (has("savvy"), has("savvy_init"));
+        match item {
+            Item::Mod(module) => {
+                let items = module.content.as_ref().map(|(_, items)| items.as_slice());
+                self.items(items.unwrap_or_default(), at);
+            }
+            Item::Fn(function) if savvy || init => {
+                self.places.push((function.sig.ident.clone(), at.index));
+                self.found.bare_fns.push(SavvyFn::from_fn(function, init)?);
+            }
+            Item::Impl(item) if savvy => self.found.impls.push(SavvyImpl::new(item)?),
+            Item::Struct(item) if savvy => self.found.structs.push(SavvyStruct::new(item)?),
+            Item::Enum(item) if savvy => self.found.enums.push(SavvyEnum::new(item)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Two functions of one name, under two conditions, have the same arguments; other ones are wrong.
+    fn unlike(&self, project: &Project, generated: Option<&Source>, mistakes: &mut Mistakes) {
+        if mistakes.count() > 0 {
+            return;
+        }
+        for (index, function) in self.found.bare_fns.iter().enumerate() {
+            let others = &self.found.bare_fns[..index];
+            let twin = others.iter().find(|other| other.fn_name == function.fn_name);
+            if twin.is_some_and(|twin| twin.args != function.args) {
+                let (name, source) = &self.places[index];
+                let source = project.sources().get(*source).or(generated).expect("it was read");
+                mistakes.at(source, name.span(), crate::project::savvy_twice(name.unraw()));
+            }
+        }
+    }
+}
+
+/// Where items are read.
+struct At<'a> {
+    project: &'a Project,
+    source: &'a Source,
+    index: usize,
+    mistakes: &'a mut Mistakes,
 }

@@ -12,17 +12,24 @@ pub(crate) struct Message {
     hint: String,
 }
 
+impl Message {
+    pub(crate) fn new(text: String, hint: String) -> Self {
+        Message { text, hint }
+    }
+}
+
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\nhint: {}", self.text, self.hint)
     }
 }
 
+/// Makes a table of messages: a function for each row, and `ROWS` for tests.
 macro_rules! messages {
-    ($($(#[doc = $about:literal])* $name:ident($($quoted:ident),*) { $text:literal, $hint:literal })*) => {
+    ($($name:ident($($quoted:ident),*) { $text:literal, $hint:literal })*) => {
         $(
-            pub(crate) fn $name($($quoted: impl fmt::Display),*) -> Message {
-                Message { text: format!($text), hint: format!($hint) }
+            pub(crate) fn $name($($quoted: impl ::std::fmt::Display),*) -> $crate::syntax::Message {
+                $crate::syntax::Message::new(format!($text), format!($hint))
             }
         )*
 
@@ -31,6 +38,9 @@ macro_rules! messages {
         pub(crate) const ROWS: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
     };
 }
+
+#[cfg(feature = "build")]
+pub(crate) use messages;
 
 messages! {
     // Attributes and their options.

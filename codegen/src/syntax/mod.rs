@@ -43,7 +43,7 @@ mod types;
 mod words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use border::{RKind, RStatic, RType, RValue};
 pub use errors::Found;
@@ -53,6 +53,11 @@ pub use static_type::static_arg;
 pub use trees::{input_tree, output_tree};
 
 pub(crate) use function::{stripped, type_name};
+pub(crate) use messages::Message;
+#[cfg(feature = "build")]
+pub(crate) use messages::messages;
 #[cfg(feature = "build")]
 pub(crate) use text::text;
 pub(crate) use words::RUST_KEYWORDS;
+#[cfg(feature = "build")]
+pub(crate) use words::{list, nearest};

@@ -1,6 +1,7 @@
 //! The arguments of a function: the compile context, then dynamic and static ones.
 
 use proc_macro2::Ident;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, Pat, PatType, Signature, Type};
 
@@ -69,8 +70,8 @@ pub(crate) fn not_reserved(errors: &mut Errors, name: &Ident) {
 
 /// Two arguments of one name: `f(a: Aval, a: Aval)` is wrong, and the compiler says so.
 fn names_differ<'a>(errors: &mut Errors, names: impl Iterator<Item = &'a Ident>) {
-    let mut seen: Vec<&Ident> = Vec::new();
-    for name in names.filter(|name| *name != "_") {
+    let mut seen: Vec<Ident> = Vec::new();
+    for name in names.filter(|name| *name != "_").map(IdentExt::unraw) {
         if seen.contains(&name) {
             errors.leave_to_compiler();
         }

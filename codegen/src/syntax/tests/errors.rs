@@ -340,7 +340,7 @@ fn every_message_is_tested() {
 }
 
 /// Whether a text has the fixed parts of a row, in order, from its beginning to its end.
-fn is_of_row(text: &str, row: &str) -> bool {
+pub(crate) fn is_of_row(text: &str, row: &str) -> bool {
     let mut rest = text;
     for (index, part) in row.split('{').enumerate() {
         let part = if index == 0 { part } else { part.split_once('}').map_or(part, |(_, fixed)| fixed) };

@@ -1,6 +1,6 @@
 //! Tests of the whole language: its forms, and a table of its errors by rule.
 
-mod errors;
+pub(crate) mod errors;
 mod errors_of_derives;
 mod errors_of_functions;
 mod errors_of_options;

@@ -1,0 +1,329 @@
+//! The rules that only the whole package can break.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Item, Path, Type};
+
+use super::cfg::{self, Holds};
+use super::declare::{Declarations, FamilyAt, first_item, place};
+use super::messages;
+use super::model::{Declared, DeclaredFamily, PackageModel, TypeNames};
+use super::names::{Entity, Names, scope};
+use super::r_files::Definition;
+use super::report::Mistakes;
+use super::sources::{Crate, Source};
+use crate::syntax::{self, DynamicKind, OutputKind, Param, RValue, StaticArg, StaticBody, text};
+
+/// Functions that the generated module has besides those of the families.
+const OWN_SYMBOLS: [&str; 3] = ["rs_attach_families", "rs_detach_families", "rs_family"];
+
+/// A package whose declarations are read one by one.
+pub(crate) struct Package<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) sources: &'a Crate,
+    pub(crate) features: &'a BTreeSet<String>,
+    pub(crate) r_code: &'a [Definition],
+}
+
+/// Checks the declarations against each other, and makes the model of the package.
+pub(crate) fn check(
+    package: &Package<'_>,
+    names: &Names<'_>,
+    declarations: Declarations,
+    mistakes: &mut Mistakes,
+) -> PackageModel {
+    let exported: Vec<&FamilyAt> =
+        declarations.families.iter().filter(|family| family.model.options.r_export).collect();
+    has_module(package, &exported, mistakes);
+    r_names(package, &exported, mistakes);
+    let mut families = Vec::new();
+    let mut symbols = taken_symbols(package.sources);
+    let mut enums = BTreeSet::new();
+    for family in exported {
+        statics(package, names, &declarations, family, &mut enums, mistakes);
+        let Some(path) = reachable(package, names, family, mistakes) else { continue };
+        let source = &package.sources.sources[family.source];
+        let r_name = r_name(family);
+        families.push(DeclaredFamily {
+            model: family.model.clone(),
+            path,
+            module: package.sources.modules[family.module].path.clone(),
+            cfgs: family.cfgs.clone(),
+            place: place(source, family.model.fn_name.span()),
+            symbol: symbol(&r_name, &mut symbols),
+            r_name,
+        });
+    }
+    let names = type_names(package, names, &declarations);
+    let Declarations { input_trees, output_trees, static_types, .. } = declarations;
+    PackageModel { name: package.name.to_owned(), families, input_trees, output_trees, static_types, names }
+}
+
+/// Families need the generated module: a root without `mod r_families;` is wrong.
+fn has_module(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistakes) {
+    if !exported.is_empty() && !package.sources.has_r_families {
+        let (source, span) = first_item(&package.sources.modules[0]).unwrap_or((0, Span::call_site()));
+        mistakes.at(&package.sources.sources[source], span, messages::no_r_families());
+    }
+}
+
+/// The name of a family's function in R.
+fn r_name(family: &FamilyAt) -> String {
+    match &family.model.options.r_name {
+        Some(name) => name.value(),
+        None => family.model.fn_name.unraw().to_string(),
+    }
+}
+
+/// The token that says a family's name in R.
+fn r_name_span(family: &FamilyAt) -> Span {
+    family.model.options.r_name.as_ref().map_or(family.model.fn_name.span(), |name| name.span())
+}
+
+/// One name of R is one function: that of another family or of the package's own R code is wrong, and one that differs
+/// from another in case only.
+fn r_names(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistakes) {
+    for (index, family) in exported.iter().enumerate() {
+        let (name, source) = (r_name(family), &package.sources.sources[family.source]);
+        let mut wrong = |message| mistakes.at(source, r_name_span(family), message);
+        let shown = |other: &FamilyAt| {
+            let at = place(&package.sources.sources[other.source], r_name_span(other));
+            format!("{}:{}", at.file.display(), at.line)
+        };
+        let mut before = exported[..index].iter();
+        if let Some(other) = before.clone().find(|other| r_name(other) == name) {
+            let open = |family: &FamilyAt| cfg::holds(&family.cfgs, package.features) == Holds::Open;
+            if open(family) && open(other) {
+                wrong(messages::two_under_conditions(&name, shown(other)));
+            } else {
+                wrong(messages::two_of_one_r_name(&name, shown(other)));
+            }
+        } else if let Some(other) = before.find(|other| r_name(other).eq_ignore_ascii_case(&name)) {
+            wrong(messages::r_names_by_case(&name, r_name(other), shown(other)));
+        }
+        if let Some(definition) = package.r_code.iter().find(|definition| definition.name == name) {
+            let at = format!("{}:{}", definition.file.display(), definition.line);
+            wrong(messages::r_name_taken(&name, at));
+        }
+    }
+}
+
+/// The path by which the generated module names a family's type. A private function and one in a private module are
+/// wrong, unless the type is re-exported.
+fn reachable(
+    package: &Package<'_>,
+    names: &Names<'_>,
+    family: &FamilyAt,
+    mistakes: &mut Mistakes,
+) -> Option<Vec<String>> {
+    let (modules, model) = (&package.sources.modules, &family.model);
+    let type_name = model.type_name.to_string();
+    if let Some(path) = names.path_for_all(family.module, &type_name) {
+        return Some(path);
+    }
+    let own = &modules[family.module].path;
+    let message = if scope(&model.vis, own).is_empty() {
+        let mut at = Some(family.module);
+        let mut private = own.last().cloned().unwrap_or_default();
+        // The outermost private one, for the others are of no use before.
+        while let Some((module, parent)) = at.and_then(|at| Some((&modules[at], modules[at].parent?))) {
+            if !scope(&module.vis, &modules[parent].path).is_empty() {
+                private = module.path.last().cloned().unwrap_or_default();
+            }
+            at = Some(parent);
+        }
+        messages::private_module(&type_name, private)
+    } else {
+        messages::private_family(&model.fn_name, "pub(crate)")
+    };
+    mistakes.at(&package.sources.sources[family.source], model.fn_name.span(), message);
+    None
+}
+
+/// The names of the package's own savvy functions, and of those that the generated module always has.
+fn taken_symbols(sources: &Crate) -> BTreeSet<String> {
+    let items = sources.modules.iter().flat_map(|module| &module.items);
+    let own = items.filter_map(|(_, item)| match item {
+        Item::Fn(function) if function.attrs.iter().any(|attribute| attribute.path().is_ident("savvy")) => {
+            Some(function.sig.ident.unraw().to_string())
+        }
+        _ => None,
+    });
+    own.chain(OWN_SYMBOLS.map(str::to_owned)).collect()
+}
+
+/// A name for the savvy function of a family, which no other has.
+fn symbol(r_name: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain = format!("rs_{}", r_name.replace('.', "_"));
+    let numbered = (2..).map(|number| format!("{plain}_{number}"));
+    let name = [plain.clone()].into_iter().chain(numbered).find(|name| !taken.contains(name));
+    let name = name.expect("numbers do not end");
+    taken.insert(name.clone());
+    name
+}
+
+/// The types of the static arguments are enums without fields, their defaults are variants of those.
+fn statics(
+    package: &Package<'_>,
+    names: &Names<'_>,
+    declarations: &Declarations,
+    family: &FamilyAt,
+    known: &mut BTreeSet<Vec<String>>,
+    mistakes: &mut Mistakes,
+) {
+    let source = &package.sources.sources[family.source];
+    for (_, fixed) in family.model.statics() {
+        let Some(r) = &fixed.r else { continue };
+        let Some(path) = r.ty.named() else { continue };
+        match static_enum(package, names, declarations, family.module, path) {
+            Ok(None) => {}
+            Ok(Some(declared)) => {
+                let StaticBody::Enum(variants) = &declared.model.body else { continue };
+                if known.insert(declared.path.clone()) {
+                    variants_differ(package, declared, mistakes);
+                }
+                let named: Vec<String> = variants.iter().map(|variant| variant.ident.to_string()).collect();
+                for variant in r.default.iter().flat_map(variants_in) {
+                    if !named.iter().any(|name| variant == name) {
+                        let message =
+                            messages::no_variant(&declared.model.ident, variant, help(variant, &named));
+                        mistakes.at(source, variant.span(), message);
+                    }
+                }
+            }
+            Err(message) => mistakes.at(source, path.span(), message),
+        }
+    }
+}
+
+/// What to write in place of a variant that is not there.
+fn help(variant: &Ident, variants: &[String]) -> String {
+    let words: Vec<&str> = variants.iter().map(String::as_str).collect();
+    match syntax::nearest(&variant.to_string(), words.iter().copied()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("its default in R is one of {}", syntax::list(&words, "or")),
+    }
+}
+
+fn variants_in(value: &RValue) -> Vec<&Ident> {
+    match value {
+        RValue::Variant(variant) => vec![variant],
+        RValue::Vector(_, values) => values.iter().flat_map(variants_in).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The enum that a path stands for; none if it has its mistakes already.
+fn static_enum<'a>(
+    package: &Package<'_>,
+    names: &Names<'_>,
+    declarations: &'a Declarations,
+    module: usize,
+    path: &Path,
+) -> Result<Option<&'a Declared<StaticArg>>, syntax::Message> {
+    let written = text(path);
+    let Some(Entity::Type(module, name)) = names.resolve(module, path) else {
+        return Err(messages::static_unknown(written));
+    };
+    let whole: Vec<String> =
+        package.sources.modules[module].path.iter().cloned().chain([name.clone()]).collect();
+    if declarations.rejected.contains(&whole) {
+        return Ok(None);
+    }
+    let Some(declared) = declarations.static_types.iter().find(|declared| declared.path == whole) else {
+        let mut items = package.sources.modules[module].items.iter();
+        let alias = items.find_map(|(_, item)| match item {
+            Item::Type(item) if item.ident.unraw() == name => Some(&item.ty),
+            _ => None,
+        });
+        return Err(match alias {
+            Some(of) => messages::static_alias(written, text(of)),
+            None => messages::static_without_derive(written),
+        });
+    };
+    match &declared.model.body {
+        _ if !declared.model.generics.params.is_empty() => Err(messages::static_generic(written)),
+        StaticBody::Struct(_) => Err(messages::static_struct(written)),
+        StaticBody::Enum(variants) => match variants.iter().find(|variant| !variant.fields.is_empty()) {
+            Some(variant) => Err(messages::static_fields(written, &variant.ident)),
+            None => Ok(Some(declared)),
+        },
+    }
+}
+
+/// Variants are words in R: `LogLog` beside `Log_Log` is wrong.
+fn variants_differ(package: &Package<'_>, declared: &Declared<StaticArg>, mistakes: &mut Mistakes) {
+    let StaticBody::Enum(variants) = &declared.model.body else { return };
+    let source: Option<&Source> =
+        package.sources.sources.iter().find(|source| source.file == declared.place.file);
+    for (index, variant) in variants.iter().enumerate() {
+        let name = variant.r_name();
+        let twin = variants[..index].iter().find(|other| other.r_name() == name);
+        if let (Some(twin), Some(source)) = (twin, source) {
+            let message = messages::variants_of_one_name(&twin.ident, &variant.ident, &name);
+            mistakes.at(source, variant.ident.span(), message);
+        }
+    }
+}
+
+/// The declarations behind all types that signatures and trees name.
+fn type_names(package: &Package<'_>, names: &Names<'_>, declarations: &Declarations) -> TypeNames {
+    let mut out = TypeNames::default();
+    let modules = &package.sources.modules;
+    let mut note = |module: usize, path: &Path| {
+        if let Some(Entity::Type(declared_in, name)) = names.resolve(module, path) {
+            let whole = modules[declared_in].path.iter().cloned().chain([name]).collect();
+            out.insert(&modules[module].path, path, whole);
+        }
+    };
+    for family in &declarations.families {
+        for param in &family.model.params {
+            match param {
+                Param::Dynamic(dynamic) => {
+                    if let DynamicKind::Tree(path) = &dynamic.kind {
+                        note(family.module, path);
+                    }
+                }
+                Param::Static(fixed) => {
+                    if let Some(path) = fixed.r.as_ref().and_then(|r| r.ty.named()) {
+                        note(family.module, path);
+                    }
+                }
+            }
+        }
+        if let Some(ty) = &family.model.output.ty {
+            paths_in(ty, &mut |path| note(family.module, path));
+        }
+    }
+    let index = |path: &[String]| modules.iter().position(|module| module.path == path);
+    for tree in &declarations.input_trees {
+        for field in &tree.model.fields {
+            if let (DynamicKind::Tree(path), Some(module)) = (&field.kind, index(tree.module())) {
+                note(module, path);
+            }
+        }
+    }
+    for tree in &declarations.output_trees {
+        for field in &tree.model.fields {
+            if let (OutputKind::Tree(path), Some(module)) = (&field.kind, index(tree.module())) {
+                note(module, path);
+            }
+        }
+    }
+    out
+}
+
+/// Each path in the type of a result.
+fn paths_in(ty: &Type, note: &mut impl FnMut(&Path)) {
+    match ty {
+        Type::Path(path) if path.qself.is_none() => note(&path.path),
+        Type::Tuple(tuple) => tuple.elems.iter().for_each(|ty| paths_in(ty, note)),
+        Type::Array(array) => paths_in(&array.elem, note),
+        Type::Group(group) => paths_in(&group.elem, note),
+        Type::Paren(paren) => paths_in(&paren.elem, note),
+        _ => {}
+    }
+}

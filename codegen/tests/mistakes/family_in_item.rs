@@ -1,0 +1,17 @@
+mod r_families;
+
+fn outer() {
+    #[dispatch_family(r_export)]
+    fn fit() -> Result<Program> {
+    todo!()
+}
+}
+
+struct Model;
+
+impl Model {
+    #[dispatch_family(r_export)]
+    fn predict() -> Result<Program> {
+    todo!()
+}
+}

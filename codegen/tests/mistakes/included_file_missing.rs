@@ -1,0 +1,2 @@
+mod r_families;
+include!("parts/fits.rs");

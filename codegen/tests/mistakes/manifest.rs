@@ -1,0 +1,4 @@
+mod r_families;
+//- src/rust/Cargo.toml
+[package]
+name = "pkg

@@ -1,0 +1,3 @@
+mod r_families;
+#[path = "lib.rs"]
+mod again;

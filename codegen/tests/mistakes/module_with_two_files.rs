@@ -1,0 +1,4 @@
+mod r_families;
+mod fits;
+//- src/rust/src/fits.rs
+//- src/rust/src/fits/mod.rs

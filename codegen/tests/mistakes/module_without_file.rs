@@ -1,0 +1,5 @@
+mod r_families;
+mod fits;
+mod tools {
+    mod inner;
+}

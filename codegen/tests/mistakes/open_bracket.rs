@@ -1,0 +1,5 @@
+mod r_families;
+
+fn name() {
+    if true {
+}
