@@ -94,7 +94,7 @@ bench: ## the benchmarks; a table, target/bench/results.json, criterion's report
 	@scripts/bench-table $(if $(STRICT),--strict) target/bench/results.json
 
 .PHONY: check-r
-check-r: ## R CMD check of the source package, which installs offline
+check-r: ## R CMD check of the source packages, which install offline
 	@scripts/setup r
 	@scripts/get-plugin default >/dev/null
 	@scripts/check-r

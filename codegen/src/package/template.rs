@@ -69,16 +69,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pjrtdispatch_is_built_by_the_same_files() {
-        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../r-bindings");
-        if !package.is_dir() {
-            return;
-        }
-        for file in
-            FILES.iter().filter(|file| ["cleanup", "configure", "src/Makevars.in"].contains(&file.path))
-        {
-            let theirs = std::fs::read_to_string(package.join(file.path)).unwrap();
-            assert!(theirs == file.text, "r-bindings/{} differs from the template", file.path);
+    fn the_packages_of_the_project_are_built_by_the_same_files() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let examples = std::fs::read_dir(root.join("examples/r")).into_iter().flatten().flatten();
+        let packages = examples.map(|entry| entry.path()).chain([root.join("r-bindings")]);
+        for package in packages.filter(|package| package.join("DESCRIPTION").is_file()) {
+            for file in
+                FILES.iter().filter(|file| ["cleanup", "configure", "src/Makevars.in"].contains(&file.path))
+            {
+                let path = package.join(file.path);
+                let theirs = std::fs::read_to_string(&path).unwrap();
+                assert!(theirs == file.text, "{} differs from the template", path.display());
+            }
         }
     }
 }
