@@ -25,6 +25,8 @@
 //! ```
 
 #[cfg(feature = "build")]
+mod builder;
+#[cfg(feature = "build")]
 pub mod command;
 #[cfg(feature = "build")]
 pub mod emit;
@@ -37,6 +39,9 @@ pub mod package;
 pub mod project;
 mod recover;
 pub mod syntax;
+
+#[cfg(feature = "build")]
+pub use builder::Builder;
 
 use proc_macro2::TokenStream;
 use syn::DeriveInput;

@@ -3,6 +3,7 @@
 //! One function for each of its words; [`run`] finds it. What is wrong with the packages themselves is told by
 //! [`Failure`], and each command says what it wrote.
 
+mod expand;
 mod new;
 mod update;
 mod vendor;
@@ -19,6 +20,7 @@ usage: dispatch-codegen update [--vendor] PATH...   write the generated files of
        dispatch-codegen update --vendor --into=COPY PATH
                                                  copy them into a copy of the package, and write nothing else
        dispatch-codegen check PATH...            fail if `update` would change a file, and say which
+       dispatch-codegen expand PATH [FAMILY]     print what a family expands to, or all of them
        dispatch-codegen new PATH [--registry]    make an R package; with --registry its crates come from there";
 
 /// Why a command did not do its work.
@@ -65,6 +67,7 @@ fn command(arguments: &[String]) -> Result<(), Failure> {
         "update" if vendor::is_asked(arguments) => vendor::vendor(arguments),
         "update" => update::update(&paths(arguments)?),
         "check" => update::check(&paths(arguments)?),
+        "expand" => expand::expand(arguments),
         "new" => new::new(arguments),
         "help" | "-h" | "--help" => {
             println!("{USAGE}");

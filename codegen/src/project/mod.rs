@@ -31,15 +31,19 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::TokenStream;
 use syn::Visibility;
+use syn::ext::IdentExt;
 
 use crate::emit::RPackage;
+use crate::syntax::Family;
 use sources::Crate;
 
 pub use model::{Declared, DeclaredFamily, PackageModel, Place, TypeNames};
 pub use r_files::{Definition, definitions};
 pub use report::{Mistake, Report};
 
+pub(crate) use manifest::MANIFEST;
 pub(crate) use messages::savvy_twice;
+pub(crate) use r_files::files as r_files;
 pub(crate) use report::Mistakes;
 pub(crate) use sources::Source;
 
@@ -54,6 +58,32 @@ pub struct Project {
     pub has_r_families: bool,
     sources: Crate,
     features: BTreeSet<String>,
+    /// All families, those that stay in Rust among them, with the indices of their modules.
+    all: Vec<(usize, Place, Family)>,
+}
+
+/// A family of a package, exported or not.
+pub(crate) struct AnyFamily<'a> {
+    pub(crate) model: &'a Family,
+    pub(crate) module: &'a [String],
+    pub(crate) place: &'a Place,
+}
+
+impl AnyFamily<'_> {
+    /// The path of its function below the crate's root.
+    pub(crate) fn name(&self) -> String {
+        let name = self.model.fn_name.unraw().to_string();
+        self.module.iter().cloned().chain([name]).collect::<Vec<_>>().join("::")
+    }
+
+    /// Whether somebody means this one: by its path or its name, that of its type, or that in R.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let Family { fn_name, type_name, options, .. } = self.model;
+        self.name() == name.trim_start_matches("crate::")
+            || fn_name.unraw() == name
+            || type_name == name
+            || options.r_name.as_ref().is_some_and(|r_name| r_name.value() == name)
+    }
 }
 
 /// Why a package could not be read.
@@ -115,6 +145,11 @@ pub fn read(folder: impl Into<PathBuf>) -> Result<Project, Error> {
         .collect();
     let names = names::Names::new(&sources.modules, &types);
     let r_code = definitions(&package.folder)?;
+    let all = declarations.families.iter().map(|family| {
+        let source = &sources.sources[family.source];
+        (family.module, declare::place(source, family.model.fn_name.span()), family.model.clone())
+    });
+    let all = all.collect();
     let whole = check::Package {
         name: &package.name,
         sources: &sources,
@@ -125,19 +160,22 @@ pub fn read(folder: impl Into<PathBuf>) -> Result<Project, Error> {
     if mistakes.count() > 0 {
         return Err(Report::of(mistakes, &package.folder).into());
     }
-    Ok(Project {
-        package,
-        model,
-        has_r_families: sources.has_r_families,
-        sources,
-        features: manifest.features,
-    })
+    let has_r_families = sources.has_r_families;
+    Ok(Project { package, model, has_r_families, sources, features: manifest.features, all })
 }
 
 impl Project {
     /// The files that were read, relative to the package's folder.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.sources.sources.iter().map(|source| source.file.as_path())
+    }
+
+    /// All families, in the order of the module tree.
+    pub(crate) fn families(&self) -> impl Iterator<Item = AnyFamily<'_>> {
+        self.all.iter().map(|(module, place, model)| {
+            let module = self.sources.modules[*module].path.as_slice();
+            AnyFamily { model, module, place }
+        })
     }
 
     pub(crate) fn sources(&self) -> &[Source] {

@@ -15,39 +15,45 @@ pub struct Definition {
     pub line: usize,
 }
 
-/// The definitions in the files of `R/` that are not generated, in the order of the files.
-pub fn definitions(folder: &Path) -> io::Result<Vec<Definition>> {
+/// The files of `R/` that are not generated, relative to the package's folder, in order.
+pub(crate) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     match fs::read_dir(folder.join("R")) {
         Ok(entries) => {
             for entry in entries {
-                files.push(entry?.path());
+                files.push(Path::new("R").join(entry?.file_name()));
             }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     // The endings that R takes for code.
     files.retain(|file| {
         let ending = file.extension().and_then(|ending| ending.to_str());
-        matches!(ending, Some("R" | "r" | "S" | "s" | "q")) && file.is_file()
+        matches!(ending, Some("R" | "r" | "S" | "s" | "q")) && folder.join(file).is_file()
     });
     files.sort();
-    let mut found = Vec::new();
+    let mut own = Vec::new();
     for file in files {
-        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
-        if text.lines().next().is_some_and(|line| line.contains("@generated")) {
-            continue;
+        if !read(folder, &file)?.lines().next().is_some_and(|line| line.contains("@generated")) {
+            own.push(file);
         }
-        let name = file.file_name().expect("a file has a name");
-        let relative = Path::new("R").join(name);
-        found.extend(assignments(&text).into_iter().map(|(line, name)| Definition {
-            name,
-            file: relative.clone(),
-            line,
-        }));
+    }
+    Ok(own)
+}
+
+/// The definitions in the files of `R/` that are not generated, in the order of the files.
+pub fn definitions(folder: &Path) -> io::Result<Vec<Definition>> {
+    let mut found = Vec::new();
+    for file in files(folder)? {
+        let assigned = assignments(&read(folder, &file)?).into_iter();
+        found.extend(assigned.map(|(line, name)| Definition { name, file: file.clone(), line }));
     }
     Ok(found)
+}
+
+fn read(folder: &Path, file: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(folder.join(file))?).into_owned())
 }
 
 /// The names that statements outside of all brackets give values to, with their lines.
