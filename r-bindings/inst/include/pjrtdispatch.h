@@ -123,6 +123,9 @@ typedef struct pjrtdispatch_table {
     void (*release)(void *handle);
     uint32_t (*donation)(void *handle, uint32_t what);
     int (*new_buffer)(const pjrtdispatch_new_buffer *buffer, SEXP *out);
+
+    /* Notes why a program was compiled, unless it is NULL, for expect_no_compile(); 1 if anybody watches. */
+    int (*compiled)(const char *why);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

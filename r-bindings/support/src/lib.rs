@@ -20,6 +20,7 @@ mod arg;
 mod background;
 pub mod buffer;
 pub mod client;
+pub mod compiles;
 mod data;
 pub mod describe;
 pub mod dispatcher;

@@ -1,5 +1,6 @@
 //! Dispatchers.
 
+use dispatch_r::compiles;
 use dispatch_r::dispatcher::{self, Dispatcher, Options};
 use dispatch_r::runtime::{Difference, Explanation};
 use dispatch_r::{arg, entry, make, statics, Arg, Result, Root, SEXP};
@@ -104,7 +105,7 @@ fn rs_dispatch_explain(dispatcher: savvy::Sexp, args: savvy::Sexp) -> savvy::Res
 #[savvy]
 fn rs_compiles_watch() -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        dispatcher::watch();
+        compiles::watch();
         Ok(dispatch_r::ffi::nil())
     })
 }
@@ -112,7 +113,7 @@ fn rs_compiles_watch() -> savvy::Result<savvy::Sexp> {
 /// Ends to note compiles; what was noted since the watch began.
 #[savvy]
 fn rs_compiles_noted() -> savvy::Result<savvy::Sexp> {
-    entry(|| Ok(make::strings(&dispatcher::unwatch())?.release()))
+    entry(|| Ok(make::strings(&compiles::unwatch())?.release()))
 }
 
 /// The words of a static value, for the tests.

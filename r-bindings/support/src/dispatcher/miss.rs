@@ -7,17 +7,17 @@ use std::time::Instant;
 use dispatch_runtime::Error;
 use dispatch_runtime::cache::Pin;
 
+use super::Dispatcher;
 use super::call::Call;
 use super::entry::{self, Entry};
 use super::leaves::Leaf;
 use super::place;
 use super::signature::Structure;
-use super::{Dispatcher, WATCHES};
+use crate::compiles;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle;
 use crate::main_thread::MainThread;
-use crate::progress;
 use crate::root::Root;
 use crate::tree::Tree;
 use crate::unwind::protect;
@@ -27,9 +27,7 @@ impl Dispatcher {
     #[cold]
     #[inline(never)]
     pub(super) fn miss(&self, call: &mut Call<'_>) -> Result<Pin<'_, Entry>> {
-        let verbose = progress::is_verbose()?;
-        let watched = !WATCHES.get().borrow().is_empty();
-        let reason = match verbose || watched {
+        let reason = match compiles::are_told()? {
             true => Some(self.explain_call(call)?),
             false => None,
         };
@@ -40,9 +38,9 @@ impl Dispatcher {
             // Asked for an error, and for the entry, which has its signature.
             || if built.get() { Vec::new() } else { call.parts().unwrap_or_default() },
             || {
-                let start = verbose.then(Instant::now);
+                let start = Instant::now();
                 let entry = self.build(call);
-                seconds = start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+                seconds = start.elapsed().as_secs_f64();
                 built.set(true);
                 entry.map_err(|fault| {
                     failed = Some(fault);
@@ -64,12 +62,7 @@ impl Dispatcher {
             (Err(error), None) => return Err(error.into()),
         };
         if let Some(reason) = reason {
-            if let Some(noted) = WATCHES.get().borrow_mut().last_mut() {
-                noted.push(reason.to_string());
-            }
-            if verbose {
-                progress::log(&format!("compiled in {seconds:.3} s, {reason}"))?;
-            }
+            compiles::tell(&reason.to_string(), seconds)?;
         }
         Ok(entry)
     }

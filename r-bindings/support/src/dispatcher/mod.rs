@@ -34,7 +34,6 @@ use crate::arg::Arg;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle::{self, Handle, Kind};
-use crate::main_thread::MainThread;
 use crate::root::Root;
 pub use direct::native_symbol;
 
@@ -249,22 +248,4 @@ impl Dispatcher {
         }
         signatures.push(Rc::downgrade(signature));
     }
-}
-
-/// Why programs were compiled, of all dispatchers: a list for each of those who want to know, the innermost last.
-static WATCHES: MainThread<RefCell<Vec<Vec<String>>>> = MainThread::new(RefCell::new(Vec::new()));
-
-/// Begins to note compiles.
-pub fn watch() {
-    WATCHES.get().borrow_mut().push(Vec::new());
-}
-
-/// Ends the last [`watch`]; what was noted since it began. The one around it hears of that too.
-pub fn unwatch() -> Vec<String> {
-    let mut watches = WATCHES.get().borrow_mut();
-    let noted = watches.pop().unwrap_or_default();
-    if let Some(outer) = watches.last_mut() {
-        outer.extend_from_slice(&noted);
-    }
-    noted
 }

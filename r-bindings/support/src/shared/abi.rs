@@ -62,6 +62,9 @@ pub struct Table {
     pub donation: unsafe extern "C" fn(handle: *mut c_void, what: u32) -> u32,
     /// A new R object, not protected, of a buffer that the caller made. On an error the buffer stays the caller's.
     pub new_buffer: unsafe extern "C" fn(buffer: *const NewBuffer, out: *mut SEXP) -> c_int,
+
+    /// Notes why a program was compiled, unless it is null, for `expect_no_compile()`; 1 if anybody watches.
+    pub compiled: unsafe extern "C" fn(why: *const c_char) -> c_int,
 }
 
 // SAFETY: the table is a constant of the library that has it.

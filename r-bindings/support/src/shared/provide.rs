@@ -16,7 +16,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::{self, MainThread};
 use crate::unwind::protect;
-use crate::{buffer, client, entry, memory};
+use crate::{buffer, client, compiles, entry, memory};
 
 /// Registers the table with R. Called when `pjrtdispatch` is loaded.
 pub fn provide() -> Result<SEXP> {
@@ -49,6 +49,7 @@ static TABLE: Table = Table {
     release,
     donation,
     new_buffer,
+    compiled: compiles::compiled,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
