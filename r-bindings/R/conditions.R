@@ -8,7 +8,7 @@ raise_ <- function(code, message, argument) {
 }
 
 # The call by which the user came into this package: from the frame that raises, up from caller to caller as long as
-# they are of this package; or of the package whose C code has called ours.
+# they are of this package; or of the package whose C code has called ours, and then of either.
 user_call <- function() {
   package <- NULL
   parents <- sys.parents()
@@ -19,7 +19,8 @@ user_call <- function() {
     if (is.null(package) && !is.null(env)) {
       package <- topenv(env)
     }
-    if (is.null(env) || !isNamespace(package) || !identical(topenv(env), package)) {
+    within <- !is.null(env) && (identical(topenv(env), package) || identical(topenv(env), topenv()))
+    if (!within || !isNamespace(package)) {
       break
     }
     found <- sys.call(frame)

@@ -183,7 +183,8 @@ dispatcher_clear <- function(dispatcher) invisible(rs_dispatcher_clear(dispatche
 #' `dispatch_explain()` tells whether a call has its program already, and if not, what is new about it: which leaf, by its
 #' path, differs from the nearest program's, and how. Nothing is compiled or executed.
 #'
-#' `expect_no_compile()` is an error if its expression makes any dispatcher compile, and tells why it did.
+#' `expect_no_compile()` is an error if its expression makes any dispatcher or [family][dispatch_family] compile, and tells
+#' why it did.
 #' `options(pjrtdispatch.verbose = TRUE)` logs each compile with its reason and its time.
 #'
 #' @inheritParams dispatcher
@@ -191,7 +192,7 @@ dispatcher_clear <- function(dispatcher) invisible(rs_dispatcher_clear(dispatche
 #' @return `dispatch_explain()` a `DispatchExplanation`, a list of `hit`, a `message`, and `differences`, a data frame of
 #'   the `part` of the key, its value `now` and that of the nearest program, `cached`. `expect_no_compile()` the value
 #'   of the expression, invisibly.
-#' @seealso [dispatcher_stats()] for numbers.
+#' @seealso [dispatcher_stats()] for numbers, and [family_explain()] for families.
 #' @export
 #' @examples
 #' d <- dispatcher(
@@ -205,8 +206,10 @@ dispatcher_clear <- function(dispatcher) invisible(rs_dispatcher_clear(dispatche
 #' why$differences
 #' expect_no_compile(dispatch(d, list(x = 5, times = 3)))
 #' try(expect_no_compile(dispatch(d, list(x = 5, times = 4))))
-dispatch_explain <- function(dispatcher, args) {
-  told <- rs_dispatch_explain(dispatcher, args)
+dispatch_explain <- function(dispatcher, args) as_explanation(rs_dispatch_explain(dispatcher, args))
+
+# What Rust tells of a call.
+as_explanation <- function(told) {
   structure(
     list(
       hit = told$hit,
