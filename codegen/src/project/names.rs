@@ -106,9 +106,8 @@ impl<'a> Names<'a> {
             loop {
                 let mut new = false;
                 for import in imports {
-                    for (name, entity) in self.imported(import, outside) {
-                        let (scope, glob) = (import.scope.clone(), import.name.is_none());
-                        new |= self.add(import.module, name, Entry { entity, scope, glob });
+                    for (name, entry) in self.imported(import, outside) {
+                        new |= self.add(import.module, name, entry);
                     }
                 }
                 if !new {
@@ -118,16 +117,24 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn imported(&self, import: &Import, outside: bool) -> Vec<(String, Entity)> {
+    fn imported(&self, import: &Import, outside: bool) -> Vec<(String, Entry)> {
         let from = import.module;
+        // A name that is imported is no more visible than it was; both scopes have the importing module in them.
+        let entry = |entity: &Entity, scope: &[String]| {
+            let scope = if scope.len() > import.scope.len() { scope } else { &import.scope };
+            Entry { entity: entity.clone(), scope: scope.to_vec(), glob: import.name.is_none() }
+        };
         let found = if import.outside { None } else { self.find(from, &import.path) };
         match (&import.name, found) {
-            (Some(name), Some(entity)) => vec![(name.clone(), entity)],
-            (Some(name), None) if outside => vec![(name.clone(), Entity::External(import.path.clone()))],
-            (None, Some(Entity::Module(module))) => {
-                let names = self.entries[module].keys();
-                let visible =
-                    names.filter_map(|name| Some((name.clone(), self.visible(module, name, from)?.clone())));
+            (Some(name), Some((entity, scope))) => vec![(name.clone(), entry(&entity, &scope))],
+            (Some(name), None) if outside => {
+                vec![(name.clone(), entry(&Entity::External(import.path.clone()), &[]))]
+            }
+            (None, Some((Entity::Module(module), _))) => {
+                let visible = self.entries[module].keys().filter_map(|name| {
+                    let seen = self.visible(module, name, from)?;
+                    Some((name.clone(), entry(&seen.entity, &seen.scope)))
+                });
                 visible.collect()
             }
             _ => Vec::new(),
@@ -135,22 +142,25 @@ impl<'a> Names<'a> {
     }
 
     /// What a name of a module stands for, seen from another.
-    fn visible(&self, module: usize, name: &str, from: usize) -> Option<&Entity> {
+    fn visible(&self, module: usize, name: &str, from: usize) -> Option<&Entry> {
         let seen = |entry: &&Entry| self.modules[from].path.starts_with(&entry.scope);
-        let entries = self.entries[module].get(name)?;
-        let entry = entries.iter().filter(seen).min_by_key(|entry| entry.glob)?;
-        Some(&entry.entity)
+        self.entries[module].get(name)?.iter().filter(seen).min_by_key(|entry| entry.glob)
     }
 
-    /// What a path in a module stands for; none of one that is not of this crate and not imported.
-    fn find(&self, from: usize, path: &[String]) -> Option<Entity> {
-        let mut at = Entity::Module(from);
+    /// What a path in a module stands for, and the scope of its last name; none of one that is not of this crate and not
+    /// imported.
+    fn find(&self, from: usize, path: &[String]) -> Option<(Entity, Vec<String>)> {
+        let (mut at, mut scope) = (Entity::Module(from), Vec::new());
         for (index, name) in path.iter().enumerate() {
             at = match (&at, name.as_str()) {
                 (_, "crate") if index == 0 => Entity::Module(0),
                 (Entity::Module(_), "self") => at,
                 (Entity::Module(module), "super") => Entity::Module(self.modules[*module].parent?),
-                (Entity::Module(module), name) => self.visible(*module, name, from)?.clone(),
+                (Entity::Module(module), name) => {
+                    let entry = self.visible(*module, name, from)?;
+                    scope.clone_from(&entry.scope);
+                    entry.entity.clone()
+                }
                 (Entity::External(outer), name) => {
                     Entity::External(outer.iter().cloned().chain([name.to_owned()]).collect())
                 }
@@ -158,7 +168,7 @@ impl<'a> Names<'a> {
                 (Entity::Type(..), _) => return None,
             };
         }
-        Some(at)
+        Some((at, scope))
     }
 
     /// What a path that is written in a module stands for.
@@ -168,7 +178,7 @@ impl<'a> Names<'a> {
         }
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.unraw().to_string()).collect();
-        self.find(from, &segments)
+        self.find(from, &segments).map(|(entity, _)| entity)
     }
 
     /// Whether a path that is written in a module is this item of the toolkit: by its own name, or as it was imported.

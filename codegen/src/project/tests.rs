@@ -7,7 +7,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::PackageModel;
 use super::messages::ROWS;
 use crate::syntax::tests::errors::is_of_row;
 
@@ -16,7 +18,10 @@ struct Package(PathBuf);
 
 impl Package {
     fn new(name: &str, case: &str) -> Package {
-        let folder = std::env::temp_dir().join(format!("dispatch-case-{name}-{}", std::process::id()));
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("dispatch-case-{name}-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
         let package = Package(folder);
         package.file("DESCRIPTION", "Package: pkg\nVersion: 0.1.0\n");
         package.file("src/rust/Cargo.toml", "[package]\nname = \"pkg\"\n");
@@ -118,4 +123,154 @@ fn what_is_right_is_not_rejected() {
     ] {
         assert_eq!(said(name, case), "", "{name}");
     }
+}
+
+/// A package with families in all kinds of places, read.
+fn places() -> PackageModel {
+    let case = r#"
+mod r_families;
+mod plain;
+pub mod deep;
+#[path = "elsewhere/odd.rs"]
+mod given;
+mod reexported {
+    mod hidden {
+        pub mod private {
+            use super::super::super::attribute as other_name;
+
+            #[other_name(r_export)]
+            pub fn by_group() -> Result<Program> {}
+            #[other_name(r_export)]
+            pub fn by_name() -> Result<Program> {}
+            #[other_name(r_export)]
+            pub fn through_module() -> Result<Program> {}
+        }
+    }
+    pub use hidden::private as opened;
+    pub mod all { pub use super::hidden::private::{ByGroup, ByName}; }
+}
+use dispatch_runtime::dispatch_family as attribute;
+use reexported::all::ByName as Renamed;
+include!("included.rs");
+
+#[dispatch_family(r_export, r_name = "fit.all")]
+fn private_in_root(#[static_arg] r#type: plain::Kind, #[dynamic] data: deep::Data<Aval>) -> Result<Program<deep::inner::Fit<Array>>> {}
+
+#[savvy]
+fn rs_fit_all() {}
+#[cfg(test)]
+mod tests { #[dispatch_family(r_export)] fn of_test() -> Result<Program> {} }
+
+//- src/rust/src/plain.rs
+#[dispatch_family(r_export)]
+pub(super) fn fit(#[static_arg(default = Some(Kind::B))] kind: Option<Kind>) -> Result<Program> {}
+#[derive(Clone, StaticArg)]
+pub enum Kind { A, B }
+
+//- src/rust/src/deep/mod.rs
+#![cfg(unix)]
+pub mod inner;
+use inner::Part as Piece;
+#[derive(InputTree)]
+pub struct Data<T> { #[dynamic] part: Piece<T> }
+
+//- src/rust/src/deep/inner.rs
+use crate::plain::*;
+#[cfg(target_os = "linux")]
+#[dispatch_family(r_export, r_name = "family")]
+pub(in crate) fn scoped() -> Result<Program> {}
+#[cfg(feature = "on")]
+#[dispatch_runtime::dispatch_family(r_export, r_name = "fit.2")]
+pub(crate) fn fit(#[static_arg] kind: Kind) -> Result<Program> {}
+#[derive(InputTree)]
+pub struct Part<T> { #[dynamic(dtype = f64, shape = [])] x: T }
+#[derive(OutputTree)]
+pub struct Fit<T> { x: T }
+
+//- src/rust/src/elsewhere/odd.rs
+pub mod beside;
+//- src/rust/src/elsewhere/beside.rs
+#[dispatch_family(r_export)]
+pub fn beside_given() -> Result<Program> {}
+//- src/rust/src/included.rs
+#[dispatch_family(r_export)]
+fn included() -> Result<Program> {}
+//- src/rust/Cargo.toml
+[features]
+default = ["on"]
+on = []
+"#;
+    let package = Package::new("places", case);
+    super::read(&package.0).unwrap_or_else(|error| panic!("{error}")).model
+}
+
+#[test]
+fn families_are_found_wherever_they_stand() {
+    let model = places();
+    let found: Vec<(&str, String)> =
+        model.families.iter().map(|family| (family.r_name.as_str(), family.path.join("::"))).collect();
+    let want = [
+        ("included", "Included"),
+        ("fit.all", "PrivateInRoot"),
+        ("fit", "plain::Fit"),
+        ("family", "deep::inner::Scoped"),
+        ("fit.2", "deep::inner::Fit"),
+        ("beside_given", "given::beside::BesideGiven"),
+        ("by_group", "reexported::all::ByGroup"),
+        ("by_name", "Renamed"),
+        ("through_module", "reexported::opened::ThroughModule"),
+    ];
+    let want: Vec<(&str, String)> = want.map(|(name, path)| (name, path.to_owned())).to_vec();
+    assert_eq!(found, want);
+}
+
+/// A glob brings what it sees, and makes it no more visible than it is.
+#[test]
+fn a_glob_does_not_open_what_is_closed() {
+    let case = "mod r_families;\nmod a;\npub use a::*;\n//- src/rust/src/a.rs\nmod b {\n\
+                #[dispatch_family(r_export)] pub(in crate::a) fn closed() -> Result<Program> {}\n\
+                #[dispatch_family(r_export)] pub fn open() -> Result<Program> {}\n}\npub use b::*;\n";
+    let said = said("globs", case);
+    assert!(said.starts_with("error: `closed` is private to its module"), "{said}");
+    assert_eq!(said.matches("error").count(), 1, "{said}");
+}
+
+#[test]
+fn symbols_are_unlike_all_others() {
+    let symbols: Vec<String> = places().families.into_iter().map(|family| family.symbol).collect();
+    assert_eq!(symbols[..5], ["rs_included", "rs_fit_all_2", "rs_fit", "rs_family_2", "rs_fit_2"]);
+}
+
+#[test]
+fn conditions_of_modules_and_functions_come_along() {
+    let model = places();
+    let of = |name: &str| {
+        let family = model.families.iter().find(|family| family.r_name == name).unwrap();
+        let cfgs: Vec<String> = family.cfgs.iter().map(crate::syntax::text).collect();
+        cfgs.join(" ")
+    };
+    assert_eq!(of("fit"), "");
+    assert_eq!(of("family"), "#[cfg(unix)] #[cfg(target_os = \"linux\")]");
+    assert_eq!(of("fit.2"), "#[cfg(unix)] #[cfg(feature = \"on\")]");
+}
+
+#[test]
+fn types_are_found_through_imports() {
+    let model = places();
+    let path = |path: &str| syn::parse_str::<syn::Path>(path).unwrap();
+    let module = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let kind = Some(module(&["plain", "Kind"]));
+    let kind_of =
+        |at: &[&str], name: &str| model.static_type(&module(at), &path(name)).map(|ty| ty.path.clone());
+    assert_eq!(kind_of(&[], "plain::Kind"), kind);
+    assert_eq!(kind_of(&["plain"], "Kind"), kind);
+    assert_eq!(kind_of(&["deep", "inner"], "Kind"), kind);
+    assert_eq!(kind_of(&["deep"], "Kind"), None);
+    let data = model.input_tree(&[], &path("deep::Data<Aval>")).unwrap();
+    assert_eq!(data.module(), ["deep"]);
+    let part = model.input_tree(data.module(), &path("Piece")).unwrap();
+    assert_eq!(part.path, ["deep", "inner", "Part"]);
+    let fit = model.output_tree(&[], &path("deep::inner::Fit<Array>")).unwrap();
+    assert_eq!(fit.path, ["deep", "inner", "Fit"]);
+    assert_eq!(fit.place.file, Path::new("src/rust/src/deep/inner.rs"));
 }
