@@ -1,82 +1,23 @@
 //! Golden fixtures: the R side of packages. `BLESS=1 cargo test -p dispatch-codegen --test r_side` writes the expected
 //! files anew; look at the difference before committing it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use dispatch_codegen::emit::{Files, r_side};
-use dispatch_codegen::project::{Declared, DeclaredFamily, PackageModel, Place};
-use dispatch_codegen::syntax;
-use quote::ToTokens;
+use dispatch_codegen::emit::r_side;
+use dispatch_codegen::project;
 
-fn model(folder: &Path) -> PackageModel {
-    let source = std::fs::read_to_string(folder.join("src/rust/src/lib.rs")).unwrap();
-    let file: syn::File = syn::parse_str(&source).unwrap();
-    let mut package = PackageModel { name: "everything".into(), ..PackageModel::default() };
-    let place = Place { file: PathBuf::from("src/rust/src/lib.rs"), line: 1, column: 1 };
-    for item in file.items {
-        match item {
-            syn::Item::Fn(mut function) => {
-                let at = function.attrs.iter().position(|a| a.path().is_ident("dispatch_family")).unwrap();
-                let attribute = function.attrs.remove(at);
-                let arguments = attribute.meta.require_list().unwrap().tokens.clone();
-                let model = match syntax::family(arguments, function.to_token_stream()) {
-                    Ok(model) => model,
-                    Err(rejected) => panic!(
-                        "{}",
-                        rejected.errors.to_compile_errors().iter().map(|t| t.to_string()).collect::<String>()
-                    ),
-                };
-                let r_name =
-                    model.options.r_name.as_ref().map_or(model.fn_name.to_string(), |name| name.value());
-                package.families.push(DeclaredFamily {
-                    path: vec![model.type_name.to_string()],
-                    module: vec![],
-                    cfgs: vec![],
-                    place: place.clone(),
-                    symbol: format!("rs_{}", r_name.replace('.', "_")),
-                    r_name,
-                    model,
-                });
-            }
-            syn::Item::Struct(item) => {
-                let derive = item
-                    .attrs
-                    .iter()
-                    .find(|a| a.path().is_ident("derive"))
-                    .unwrap()
-                    .to_token_stream()
-                    .to_string();
-                let path = vec![item.ident.to_string()];
-                let input: syn::DeriveInput = syn::parse2(item.to_token_stream()).unwrap();
-                package.names.insert(&[], &syn::Path::from(item.ident.clone()), path.clone());
-                if derive.contains("InputTree") {
-                    let model = syntax::input_tree(&input).ok().unwrap();
-                    package.input_trees.push(Declared { model, path, place: place.clone() });
-                } else {
-                    let model = syntax::output_tree(&input).ok().unwrap();
-                    package.output_trees.push(Declared { model, path, place: place.clone() });
-                }
-            }
-            syn::Item::Enum(item) => {
-                let path = vec![item.ident.to_string()];
-                package.names.insert(&[], &syn::Path::from(item.ident.clone()), path.clone());
-                let input: syn::DeriveInput = syn::parse2(item.to_token_stream()).unwrap();
-                let model = syntax::static_arg(&input).ok().unwrap();
-                package.static_types.push(Declared { model, path, place: place.clone() });
-            }
-            _ => {}
-        }
-    }
-    package
+fn everything() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/packages/everything")
 }
 
 #[test]
-fn the_r_side_of_each_package_is_as_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/packages/everything");
-    let files: Files = r_side(&model(&folder), &folder).unwrap();
+fn the_r_side_of_a_package_is_as_expected() {
+    let folder = everything();
+    let project = project::read(&folder).unwrap_or_else(|error| panic!("{error}"));
+    let files = r_side(&project.model, &folder).unwrap();
     if std::env::var_os("BLESS").is_some() {
-        println!("{:?}", files.write().unwrap());
-        return;
+        files.write().unwrap();
     }
     assert_eq!(files.differences().unwrap(), []);
 }
@@ -87,7 +28,7 @@ fn the_help_pages_are_those_of_roxygen2() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let run = std::process::Command::new("Rscript")
         .arg("--vanilla")
-        .args([tests.join("help_pages.R"), tests.join("packages/everything")])
+        .args([tests.join("help_pages.R"), everything()])
         .output();
     match run {
         Ok(run) if run.status.code() == Some(77) => eprintln!("skipped: roxygen2 is not installed"),
@@ -97,4 +38,113 @@ fn the_help_pages_are_those_of_roxygen2() {
         }
         Err(error) => eprintln!("skipped: no Rscript: {error}"),
     }
+}
+
+/// A copy of the package, to change.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn new(name: &str) -> Copy {
+        let folder = std::env::temp_dir().join(format!("dispatch-r-side-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        for file in ["DESCRIPTION", "NAMESPACE", "R/families.R", "src/rust/Cargo.toml", "src/rust/src/lib.rs"]
+        {
+            let to = folder.join(file);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(everything().join(file), to).unwrap();
+        }
+        fs::create_dir(folder.join("man")).unwrap();
+        let copy = Copy(folder);
+        copy.update();
+        copy
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.0.join(file)).unwrap()
+    }
+
+    fn write(&self, file: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.0.join(file), text).unwrap();
+    }
+
+    /// Writes what has changed; the files, relative to the folder.
+    fn update(&self) -> Vec<String> {
+        let project = project::read(&self.0).unwrap_or_else(|error| panic!("{error}"));
+        let files = r_side(&project.model, &self.0).unwrap();
+        let written = files.write().unwrap();
+        assert_eq!(r_side(&project.model, &self.0).unwrap().differences().unwrap(), [], "updated twice");
+        written.iter().map(|path| path.strip_prefix(&self.0).unwrap().to_str().unwrap().to_owned()).collect()
+    }
+
+    /// Replaces text in the sources.
+    fn edit(&self, from: &str, to: &str) {
+        let old = self.read("src/rust/src/lib.rs");
+        assert!(old.contains(from), "{from}");
+        self.write("src/rust/src/lib.rs", old.replace(from, to));
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn only_what_depends_on_a_change_is_written() {
+    let copy = Copy::new("change");
+    assert_eq!(copy.update(), [] as [&str; 0]);
+    copy.edit("/// A step of training.", "/// A step of gradient descent.");
+    assert_eq!(copy.update(), ["R/families.R", "man/step.Rd"]);
+    assert!(copy.read("man/step.Rd").contains("\\title{A step of gradient descent}"));
+    copy.edit("todo!()", "unimplemented!()");
+    assert_eq!(copy.update(), [] as [&str; 0]);
+}
+
+#[test]
+fn what_a_family_has_left_behind_goes_with_it() {
+    let copy = Copy::new("gone");
+    copy.edit("r_name = \"fit.ridge\"", "r_name = \"fit.lasso\"");
+    assert_eq!(
+        copy.update(),
+        ["NAMESPACE", "R/families.R", "man/fit.lasso.Rd", "man/fit.ridge.Rd", "man/logistic.Rd"]
+    );
+    assert!(!copy.0.join("man/fit.ridge.Rd").exists());
+    assert!(!copy.read("NAMESPACE").contains("fit.ridge"));
+    // The link to it has moved along.
+    assert!(copy.read("man/logistic.Rd").contains("\\link{fit.lasso}"));
+}
+
+#[test]
+fn a_family_that_the_author_writes_in_r_instead_stays_exported() {
+    let copy = Copy::new("own");
+    copy.edit("#[dispatch_family(r_export)]\nfn no_words", "#[dispatch_family]\nfn no_words");
+    copy.write("R/own.R", "#' @export\nno_words <- function(a) a\n");
+    assert_eq!(copy.update(), ["R/families.R", "man/no_words.Rd"]);
+    assert!(copy.read("NAMESPACE").contains("export(no_words)"));
+}
+
+#[test]
+fn pages_of_others_stay_as_they_are() {
+    let copy = Copy::new("pages");
+    let by_hand = "\\name{step}\n\\title{By hand}\n";
+    copy.write("man/step.Rd", by_hand);
+    let shared = "% Generated by roxygen2: do not edit by hand\n\
+                  % Please edit documentation in R/a.R, R/families.R\n\\name{logistic}\n";
+    copy.write("man/logistic.Rd", shared);
+    let other = shared.replace("R/a.R, R/families.R", "R/a.R");
+    copy.write("man/other.Rd", &other);
+    assert_eq!(copy.update(), [] as [&str; 0]);
+    assert_eq!([copy.read("man/step.Rd"), copy.read("man/logistic.Rd")], [by_hand, shared]);
+    assert_eq!(copy.read("man/other.Rd"), other);
+}
+
+#[test]
+fn a_file_of_the_author_is_not_overwritten() {
+    let copy = Copy::new("author");
+    copy.write("R/families.R", "mine <- 1\n");
+    let project = project::read(&copy.0).unwrap_or_else(|error| panic!("{error}"));
+    let error = r_side(&project.model, &copy.0).unwrap_err().to_string();
+    assert!(error.starts_with("R/families.R is the name of a generated file"), "{error}");
+    assert_eq!(copy.read("R/families.R"), "mine <- 1\n");
 }

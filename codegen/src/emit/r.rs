@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Files, help, namespace};
-use crate::project::{DeclaredFamily, PackageModel};
+use crate::project::{self, DeclaredFamily, PackageModel};
 use crate::syntax::Param;
 
 /// The first line of the file.
@@ -28,9 +28,10 @@ pub fn r_side(package: &PackageModel, folder: &Path) -> io::Result<Files> {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
     }
     let exports: Vec<&str> = package.families.iter().map(|family| family.r_name.as_str()).collect();
-    let gone: Vec<&str> = names(&old).filter(|name| !exports.contains(name)).collect();
-    let own = defined_elsewhere(folder, &gone)?;
-    let gone: Vec<&str> = gone.into_iter().filter(|name| !own.contains(&name.to_string())).collect();
+    // The export of a function that the author has written since is the author's.
+    let own = project::definitions(folder)?;
+    let is_gone = |name: &&str| !exports.contains(name) && !own.iter().any(|own| own.name == *name);
+    let gone: Vec<&str> = names(&old).filter(is_gone).collect();
     let namespace_path = folder.join("NAMESPACE");
     let namespace = read(&namespace_path)?;
     files.insert(&namespace_path, namespace::updated(namespace.as_deref(), &package.name, &exports, &gone));
@@ -73,31 +74,6 @@ fn entries(folder: &Path) -> io::Result<Vec<std::path::PathBuf>> {
     }
     paths.sort();
     Ok(paths)
-}
-
-/// Those of some names that the author's files define: their exports are the author's.
-fn defined_elsewhere(folder: &Path, names: &[&str]) -> io::Result<Vec<String>> {
-    let mut found = Vec::new();
-    if names.is_empty() {
-        return Ok(found);
-    }
-    for path in entries(&folder.join("R"))? {
-        if path.ends_with("families.R") {
-            continue;
-        }
-        let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
-        let defines = |line: &str, name: &str| {
-            let after = line.trim_start().strip_prefix(name).map(str::trim_start);
-            after.is_some_and(|after| after.starts_with("<-") || after.starts_with('='))
-        };
-        found.extend(
-            names
-                .iter()
-                .filter(|name| text.lines().any(|line| defines(line, name)))
-                .map(|name| name.to_string()),
-        );
-    }
-    Ok(found)
 }
 
 /// The functions of a package's families, each below its help, in the order of declaration.

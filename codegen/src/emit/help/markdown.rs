@@ -281,7 +281,7 @@ impl Writer {
             TagEnd::Item => {
                 // The text of an item follows its mark at once.
                 if let Some((text, _)) = self.open.last_mut() {
-                    let body = text["\n\\item ".len()..].trim_start().to_owned();
+                    let body = text["\n\\item ".len()..].trim().to_owned();
                     *text = format!("\n\\item {body}");
                 }
                 self.end();
@@ -347,5 +347,60 @@ fn language(info: &str) -> Language {
             });
             if rust { Language::Rust } else { Language::Other(first) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rd(markdown: &str) -> String {
+        let lines: Vec<String> = markdown.lines().map(str::to_owned).collect();
+        text(&lines, &|name| (name == "fit").then(|| "\\link{fit}".to_owned()))
+    }
+
+    #[test]
+    fn links_lead_to_what_is_known_and_are_text_otherwise() {
+        for (markdown, want) in [
+            ("[`fit`] and [fit]", r"\link{fit} and \link{fit}"),
+            ("[`Fit`] and [a, b]", r"\code{Fit} and [a, b]"),
+            ("[the fit](fit), [a type](crate::Fit)", r"\link{fit}, a type"),
+            ("[50%](https://a.b/50%25)", r"\href{https://a.b/50\%25}{50\%}"),
+            ("<https://a.b> <me@a.b>", r"\url{https://a.b} \email{me@a.b}"),
+        ] {
+            assert_eq!(rd(markdown), want);
+        }
+    }
+
+    #[test]
+    fn rust_is_left_out_and_other_code_is_shown() {
+        assert_eq!(
+            rd("a\n\n```\nlet a = 1;\n```\n\n```should_panic,edition2021\nf()\n```\n\n    g()\n\nb"),
+            "a\n\nb"
+        );
+        assert_eq!(rd("```text\n{a} 5%\n```"), "\\preformatted{\\{a\\} 5\\%\n}");
+        assert_eq!(
+            rd("- a\n  ```r\n  f()\n  ```\n- b"),
+            "\\itemize{\n\\item a\n\n\\preformatted{f()\n}\n\\item b\n}"
+        );
+    }
+
+    #[test]
+    fn html_is_for_html_pages_and_comments_are_nobodys() {
+        assert_eq!(
+            rd("H<sub>2</sub>O<!-- water -->"),
+            "H\\if{html}{\\out{<sub>}}2\\if{html}{\\out{</sub>}}O"
+        );
+    }
+
+    #[test]
+    fn headings_divide_and_nest() {
+        assert_eq!(
+            rd("a\n\n# B\n\n## C\n\nc\n\n## D\n\n- # e"),
+            "a\n\n\\strong{B}\n\n\\subsection{C}{\n\nc\n}\n\n\\subsection{D}{\n\n\\itemize{\n\\item \\strong{e}\n}\n}"
+        );
+        let parts = read(&["a", "# B", "b"].map(str::to_owned), &|_| None);
+        assert_eq!(parts.iter().map(|part| part.heading.as_deref()).collect::<Vec<_>>(), [None, Some("B")]);
+        assert_eq!(parts[1].blocks[0].rd, "b");
     }
 }

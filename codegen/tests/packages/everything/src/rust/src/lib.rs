@@ -2,6 +2,8 @@
 
 use dispatch_runtime::prelude::*;
 
+mod r_families;
+
 /// Logistic regression by Newton's method.
 ///
 /// Fits `logit(p) = x %*% beta` by *iteratively* reweighted **least squares**, for a
