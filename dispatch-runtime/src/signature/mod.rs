@@ -118,8 +118,8 @@ impl DTypeSpec {
         }
     }
 
-    /// `f32`, `f32 or f64`, `f16, bf16, f32 or f64`.
-    pub(crate) fn text(self) -> String {
+    /// `f32`, `f32 or f64`, `f16, bf16, f32 or f64`; not of [`DTypeSpec::Same`].
+    pub fn text(self) -> String {
         match self {
             DTypeSpec::One(d) => d.to_string(),
             DTypeSpec::Choice(list) => list_text(list.iter().copied()),

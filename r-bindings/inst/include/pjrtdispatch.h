@@ -126,6 +126,13 @@ typedef struct pjrtdispatch_table {
 
     /* Notes why a program was compiled, unless it is NULL, for expect_no_compile(); 1 if anybody watches. */
     int (*compiled)(const char *why);
+
+    /* An AnvlArray without data, of the client, device, dtype and sizes of `like`, whose buffer is not looked at. Keep it
+     * from R's collector as long as you use it for new_arrays(). */
+    int (*template_)(const pjrtdispatch_new_buffer *like, SEXP *out);
+    /* AnvlArrays of your buffers, each with what its template has: one, or a list of other than one. On an error all
+     * buffers stay yours. */
+    int (*new_arrays)(const pjrtdispatch_new_buffer *buffers, const SEXP *templates, size_t count, SEXP *out);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

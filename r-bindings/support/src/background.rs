@@ -15,7 +15,7 @@ use crate::main_thread::MainThread;
 use crate::unwind::check_interrupt;
 
 /// How long R's thread waits before it asks again: long enough to cost nothing, short enough for who presses the key.
-const STEP: Duration = Duration::from_millis(50);
+pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 type Job = Box<dyn FnOnce() + Send>;
 

@@ -65,7 +65,7 @@ fn attempt(
 }
 
 /// A program in a few words: `jit_f (12 lines)`.
-fn name(source: &Source) -> String {
+pub(crate) fn name(source: &Source) -> String {
     match source {
         Source::StableHlo(text) => {
             let lines = match text.trim().lines().count() {

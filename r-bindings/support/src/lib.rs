@@ -16,6 +16,7 @@
 // here that take one from Rust say what else they ask for.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
 
+mod anvl;
 mod arg;
 mod background;
 pub mod buffer;
@@ -26,6 +27,7 @@ pub mod describe;
 pub mod dispatcher;
 mod entry;
 pub mod executable;
+pub mod family;
 mod fault;
 pub mod ffi;
 mod handle;

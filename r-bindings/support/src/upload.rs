@@ -90,6 +90,11 @@ fn fitting(shape: &[i64], length: usize) -> Result<Shape> {
     ))
 }
 
+/// Refuses data that the dtype does not hold, as [`Check::Wrong`] says.
+pub(crate) fn check(values: &Data<'_>, dtype: DType, path: &str) -> Result<()> {
+    check::all(*values, dtype, false, path)
+}
+
 /// Copies R data to a device; it has as many elements as the shape says, or one. `path` is for messages.
 #[inline]
 pub fn upload_data(

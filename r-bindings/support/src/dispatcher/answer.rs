@@ -2,9 +2,9 @@
 
 use dispatch_runtime::{Array, Aval, Device};
 
-use super::anvl::{Atoms, strings};
 use super::call::Call;
 use super::place;
+use crate::anvl::{Atoms, strings};
 use crate::arg::arg;
 use crate::buffer;
 use crate::data::list_names;

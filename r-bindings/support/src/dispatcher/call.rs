@@ -17,10 +17,10 @@ use dispatch_runtime::Array;
 use dispatch_runtime::engine::RawBuffer;
 
 use super::Dispatcher;
-use super::anvl::strings;
 use super::leaves::Leaf;
 use super::place::{self, Place};
 use super::wrong::Wrong;
+use crate::anvl::strings;
 use crate::arg::slice;
 use crate::buffer::BUFFER;
 use crate::data::{elements, list_names};

@@ -3,9 +3,9 @@
 use dispatch_runtime::DType;
 use dispatch_runtime::cache::Part;
 
-use super::anvl::strings;
 use super::call::Call;
 use super::signature::{self, Signature, Structure};
+use crate::anvl::strings;
 use crate::data::{elements, list_names};
 use crate::fault::Result;
 use crate::ffi::*;

@@ -11,7 +11,6 @@
 //! nothing of R in between.
 
 mod answer;
-mod anvl;
 mod call;
 mod direct;
 mod entry;
@@ -37,7 +36,7 @@ use crate::handle::{self, Handle, Kind};
 use crate::root::Root;
 pub use direct::native_symbol;
 
-use anvl::Atoms;
+use crate::anvl::{self, Atoms};
 use call::{Call, Scratch};
 use direct::Room;
 use entry::{Engine, Entry};
@@ -143,7 +142,7 @@ impl Dispatcher {
                 format!("a function, as for every backend other than \"pjrt\" (this is \"{backend}\")");
             return Err(Fault::argument("value", "extractor", expected, "NULL"));
         }
-        let atoms = anvl::atoms()?;
+        let atoms = *anvl::atoms()?;
         // In UTF-8, where the user's may have another encoding.
         let names = crate::make::strings(&statics)?;
         let backend_name = crate::make::string(&backend)?;

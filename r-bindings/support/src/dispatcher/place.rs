@@ -2,9 +2,9 @@
 
 use dispatch_runtime::{DType, Device};
 
-use super::anvl::{Atoms, strings};
 use super::call::Call;
 use super::wrong::Wrong;
+use crate::anvl::{Atoms, strings};
 use crate::data::list_names;
 use crate::describe;
 use crate::fault::{Fault, Result};

@@ -1,34 +1,15 @@
 //! The R objects of results: `AnvlArray`s, alone or in lists.
 
+use dispatch_runtime::Array;
 use dispatch_runtime::engine::RawBuffer;
-use dispatch_runtime::{Array, Aval};
 
-use super::anvl::{Atoms, FIELDS};
 use super::entry::Program;
+use crate::anvl::{FIELDS, fill};
 use crate::buffer;
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::root::Root;
 use crate::unwind::protect;
-
-/// Makes a new list of five an `AnvlArray` without data, which results like it are made of.
-///
-/// # Safety
-///
-/// Inside [`protect`]; the list is protected, and `device` is a device of R.
-pub(super) unsafe fn make_template(x: SEXP, atoms: &Atoms, aval: &Aval, device: SEXP) {
-    // SAFETY: each new object is part of the list before the next one is made.
-    unsafe {
-        let shape = crate::make::new_sizes(aval.shape());
-        MARK_NOT_MUTABLE(shape);
-        SET_VECTOR_ELT(x, 1, atoms.classed_dtype(aval.dtype()));
-        SET_VECTOR_ELT(x, 2, shape);
-        SET_VECTOR_ELT(x, 3, device);
-        SET_VECTOR_ELT(x, 4, atoms.pjrt);
-        SHALLOW_DUPLICATE_ATTRIB(x, atoms.array);
-        MARK_NOT_MUTABLE(x);
-    }
-}
 
 /// The R objects of the results, made before the program runs, so that nothing can fail after it.
 pub(super) struct Results {
@@ -55,25 +36,6 @@ impl Drop for Kept {
             // SAFETY: the value was protected when it was made, and nothing that was protected since is left.
             unsafe { Rf_unprotect(1) };
         }
-    }
-}
-
-/// Makes a new list of five an array like the template, with a buffer that has no address yet; gives the buffer.
-///
-/// # Safety
-///
-/// Inside [`protect`]; the list is protected, and `symbol` and `classes` are those of buffers.
-#[inline(always)]
-unsafe fn fill(array: SEXP, template: SEXP, symbol: SEXP, classes: SEXP) -> SEXP {
-    // SAFETY: both lists have five elements; each new object is kept by the list at once.
-    unsafe {
-        let buffer = buffer::unfinished(symbol, classes);
-        SET_VECTOR_ELT(array, 0, buffer);
-        for i in 1..FIELDS.len() as Length {
-            SET_VECTOR_ELT(array, i, VECTOR_ELT(template, i));
-        }
-        SHALLOW_DUPLICATE_ATTRIB(array, template);
-        buffer
     }
 }
 

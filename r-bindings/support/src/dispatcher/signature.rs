@@ -5,10 +5,10 @@
 use dispatch_runtime::cache::Part;
 use dispatch_runtime::{Aval, Device};
 
-use super::anvl::FIELDS;
 use super::call::Call;
+use super::leaves;
 use super::place::Place;
-use super::{leaves, results};
+use crate::anvl::FIELDS;
 use crate::data::elements;
 use crate::describe;
 use crate::fault::Result;
@@ -58,7 +58,7 @@ pub(super) fn objects(call: &Call<'_>, more: &[SEXP], results: &[Aval], at: Opti
         for (i, aval) in results.iter().enumerate() {
             let template = Rf_allocVector(VECSXP, FIELDS.len() as Length);
             SET_VECTOR_ELT(all, (OBJECTS + more.len() + i) as Length, template);
-            results::make_template(template, atoms, aval, at);
+            crate::anvl::make_template(template, atoms, aval, at);
         }
         Rf_unprotect(1);
         all

@@ -65,6 +65,18 @@ pub struct Table {
 
     /// Notes why a program was compiled, unless it is null, for `expect_no_compile()`; 1 if anybody watches.
     pub compiled: unsafe extern "C" fn(why: *const c_char) -> c_int,
+
+    /// A new R object, not protected: an `AnvlArray` without data, of the client, device, dtype and sizes that are given.
+    /// It serves [`new_arrays`](Table::new_arrays) as often as its maker likes to keep it.
+    pub template: unsafe extern "C" fn(like: *const NewBuffer, out: *mut SEXP) -> c_int,
+    /// New `AnvlArray`s for buffers that the caller made, each with what its template has: one, or a list of other than
+    /// one, not protected. On an error all buffers stay the caller's.
+    pub new_arrays: unsafe extern "C" fn(
+        buffers: *const NewBuffer,
+        templates: *const SEXP,
+        count: usize,
+        out: *mut SEXP,
+    ) -> c_int,
 }
 
 // SAFETY: the table is a constant of the library that has it.

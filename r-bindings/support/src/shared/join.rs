@@ -11,9 +11,11 @@ use dispatch_runtime::engine::pjrt::codes;
 use dispatch_runtime::{Array, Client, Device};
 
 use super::abi::*;
+use crate::arg::slice;
 use crate::fault::{Condition, Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
+use crate::root::Root;
 use crate::unwind::protect;
 
 /// Joins what `pjrtdispatch` shares. A package calls it when it is loaded, after [`attach`](crate::attach), and has
@@ -30,13 +32,20 @@ pub fn join() -> Result<SEXP> {
     // SAFETY: the number is ours.
     let table = unsafe { ask(VERSION, &mut has) };
     // SAFETY: the table lives as long as the process.
-    let table = unsafe { table.as_ref() }.filter(|table| table.size >= size_of::<Table>());
-    let Some(table) = table else {
+    let table = unsafe { table.as_ref() };
+    let Some(table) = table.filter(|table| table.size >= size_of::<Table>()) else {
+        let what = match table {
+            // It has a version of this number, but less of it: the functions that were appended since are missing.
+            Some(table) => {
+                format!("the one installed has {} of the {} bytes of that", table.size, size_of::<Table>())
+            }
+            None => format!("the one installed has version {has}"),
+        };
         return Err(Fault::new(
             "version",
             format!(
-                "this package shares buffers by version {VERSION} of the interface of pjrtdispatch, the one installed \
-                 has version {has}: install the two anew, the package last"
+                "this package shares buffers by version {VERSION} of the interface of pjrtdispatch, {what}: install the two \
+                 anew, the package last"
             ),
         ));
     };
@@ -65,6 +74,14 @@ static ROOM: MainThread<Room> =
 pub(crate) fn room() -> Option<(&'static Room, &'static Table)> {
     let room = ROOM.get();
     room.table.get().map(|table| (room, table))
+}
+
+/// [`room`] of a package that has to have joined.
+#[inline]
+pub(crate) fn joined() -> Result<(&'static Room, &'static Table)> {
+    room().ok_or_else(|| {
+        Fault::new("detached", "the package has not joined pjrtdispatch: it was not loaded by R")
+    })
 }
 
 /// The error that the other side keeps.
@@ -103,6 +120,20 @@ fn empty_client() -> ClientInfo {
         plugin_path: null(),
         devices: null(),
         device_count: 0,
+    }
+}
+
+/// To be filled by the other side.
+fn empty_buffer() -> BufferInfo {
+    BufferInfo {
+        size: size_of::<BufferInfo>(),
+        handle: null_mut(),
+        buffer: null_mut(),
+        client: null(),
+        device: 0,
+        dtype: 0,
+        dims: null(),
+        rank: 0,
     }
 }
 
@@ -201,19 +232,20 @@ impl Room {
 
     /// The array of a buffer: a reference to the same `PJRT_Buffer`.
     pub(crate) fn get(&self, table: &'static Table, x: SEXP, path: &str) -> Result<Array> {
-        let path = CString::new(path).unwrap_or_default();
-        let mut info = BufferInfo {
-            size: size_of::<BufferInfo>(),
-            handle: null_mut(),
-            buffer: null_mut(),
-            client: null(),
-            device: 0,
-            dtype: 0,
-            dims: null(),
-            rank: 0,
-        };
+        match self.seen(table, x)? {
+            Some(array) => Ok(array),
+            None => Err(self.refused(table, x, path)),
+        }
+    }
+
+    /// [`Room::get`]; none of what is no buffer, or no longer one. Allocates nothing.
+    #[inline]
+    pub(crate) fn seen(&self, table: &'static Table, x: SEXP) -> Result<Option<Array>> {
+        let mut info = empty_buffer();
         // SAFETY: text and struct are ours; the caller keeps `x`.
-        done(table, unsafe { (table.buffer)(x, path.as_ptr(), &mut info) })?;
+        if unsafe { (table.buffer)(x, null(), &mut info) } != 0 {
+            return Ok(None);
+        }
         // SAFETY: the handle is alive, as the R object is.
         unsafe { (table.retain)(info.handle) };
         let owner = Owner { object: info.handle, donation: table.donation, release: table.release };
@@ -225,23 +257,40 @@ impl Room {
                 .ok_or_else(|| Fault::new("version", "pjrtdispatch tells nothing of a buffer"))?;
             // SAFETY: the sizes live as long as the handle; the rest is as `pjrtdispatch` says.
             Ok(unsafe {
-                let shape = match info.rank {
-                    0 => &[][..],
-                    rank => std::slice::from_raw_parts(info.dims, rank),
-                };
+                let shape = slice(info.dims, info.rank);
                 Array::from_owner(client, RawBuffer::new(buffer), info.device as u32, dtype, shape, owner)
             })
         });
-        made.inspect_err(|_| {
+        made.map(Some).inspect_err(|_| {
             // SAFETY: no array has taken the reference over.
             unsafe { (table.release)(info.handle) };
         })
     }
 
-    /// A new R object, not protected, that has a reference to an array of ours.
-    pub(crate) fn wrap(&self, table: &Table, array: Array) -> Result<SEXP> {
+    /// Why an object is no buffer, in the words of the other side.
+    #[cold]
+    pub(crate) fn refused(&self, table: &Table, x: SEXP, path: &str) -> Fault {
+        let path = CString::new(path).unwrap_or_default();
+        // SAFETY: text and struct are ours; the caller keeps `x`.
+        match unsafe { (table.buffer)(x, path.as_ptr(), &mut empty_buffer()) } {
+            0 => Fault::new("error", "a buffer was refused that is one"),
+            _ => failed(table),
+        }
+    }
+
+    /// A template of the results that are like this one.
+    pub(crate) fn template(&self, table: &Table, array: &Array) -> Result<Root> {
+        let like = self.describe(array)?;
+        let mut object = nil();
+        // SAFETY: struct and pointer are ours; `array` keeps the sizes during the call.
+        done(table, unsafe { (table.template)(&like, &mut object) })?;
+        Root::new(object)
+    }
+
+    /// An array of ours as the other side wants it told. Nobody owns its buffer yet.
+    pub(crate) fn describe(&self, array: &Array) -> Result<NewBuffer> {
         let (shape, device) = (array.shape(), array.device());
-        let mut new = NewBuffer {
+        Ok(NewBuffer {
             size: size_of::<NewBuffer>(),
             buffer: array.raw().as_ptr(),
             client: self.name(device.client())?,
@@ -252,7 +301,29 @@ impl Room {
             owner: null_mut(),
             donation: None,
             release: None,
-        };
+        })
+    }
+
+    /// New `AnvlArray`s like these templates: one, or a list of another number, not protected. On an error the buffers
+    /// stay the caller's.
+    pub(crate) fn new_arrays(
+        &self,
+        table: &Table,
+        buffers: &[NewBuffer],
+        templates: &[SEXP],
+    ) -> Result<SEXP> {
+        debug_assert_eq!(buffers.len(), templates.len());
+        let mut object = nil();
+        // SAFETY: structs and pointers are ours, and the caller keeps the templates.
+        done(table, unsafe {
+            (table.new_arrays)(buffers.as_ptr(), templates.as_ptr(), buffers.len(), &mut object)
+        })?;
+        Ok(object)
+    }
+
+    /// A new R object, not protected, that has a reference to an array of ours.
+    pub(crate) fn wrap(&self, table: &Table, array: Array) -> Result<SEXP> {
+        let mut new = self.describe(&array)?;
         let owner = array.clone().into_owner();
         (new.owner, new.donation, new.release) = (owner.object, Some(owner.donation), Some(owner.release));
         let mut object = nil();

@@ -8,10 +8,12 @@ use std::ptr::{NonNull, null};
 use dispatch_runtime::array::{Donation, Owner};
 use dispatch_runtime::engine::RawBuffer;
 use dispatch_runtime::engine::pjrt::{PjrtEngine, codes};
-use dispatch_runtime::{Array, Client, Device};
+use dispatch_runtime::{Array, Aval, Client, DType, Device};
+use smallvec::SmallVec;
 
 use super::abi::*;
-use crate::arg::arg;
+use crate::anvl::{self, FIELDS};
+use crate::arg::{arg, slice};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::{self, MainThread};
@@ -50,6 +52,8 @@ static TABLE: Table = Table {
     donation,
     new_buffer,
     compiled: compiles::compiled,
+    template,
+    new_arrays,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
@@ -273,7 +277,9 @@ unsafe extern "C" fn look(x: SEXP, argument: *const c_char, out: *mut BufferInfo
         // SAFETY: the caller's text.
         let address = buffer::BUFFER.address(x, &unsafe { name(argument) })?;
         // SAFETY: the address of a buffer is that of an array's handle; the caller keeps the R object.
-        let array = unsafe { Array::from_handle_ref(&NonNull::new_unchecked(address)).clone() };
+        let handle = unsafe { NonNull::new_unchecked(address) };
+        // SAFETY: as above.
+        let array = unsafe { Array::from_handle_ref(&handle) };
         let info = BufferInfo {
             size: 0,
             handle: address,
@@ -321,9 +327,23 @@ unsafe extern "C" fn donation(handle: *mut c_void, what: u32) -> u32 {
     }
 }
 
-unsafe extern "C" fn new_buffer(given: *const NewBuffer, out: *mut SEXP) -> c_int {
-    guarded(|| {
-        // SAFETY: the caller's struct, which states its size; zero is "absent" in every field.
+/// A buffer of the other side that was looked at.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    device: Device,
+    dtype: DType,
+    shape: &'a [i64],
+    new: NewBuffer,
+}
+
+impl Given<'_> {
+    /// What the other side says of a buffer, whatever that is.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`], and the sizes are there.
+    unsafe fn described(given: *const NewBuffer) -> Result<Self> {
+        // SAFETY: by the caller's promise; zero is "absent" in every field.
         let new = unsafe { read(given) };
         let device = named_device(new.client, new.device)?;
         let wrong = |name: &str, expected: &str, got: String| {
@@ -331,8 +351,6 @@ unsafe extern "C" fn new_buffer(given: *const NewBuffer, out: *mut SEXP) -> c_in
         };
         let dtype = codes::dtype(new.dtype)
             .ok_or_else(|| wrong("dtype", "a PJRT_Buffer_Type that R has", new.dtype.to_string()))?;
-        let buffer =
-            NonNull::new(new.buffer).ok_or_else(|| wrong("buffer", "a PJRT_Buffer", "null".into()))?;
         let shape: &[i64] = match new.rank {
             0 => &[],
             rank if rank > 1000 || new.dims.is_null() => {
@@ -344,26 +362,127 @@ unsafe extern "C" fn new_buffer(given: *const NewBuffer, out: *mut SEXP) -> c_in
         if let Some(size) = shape.iter().find(|&&size| size < 0) {
             return Err(wrong("dims", "sizes of 0 or more", size.to_string()));
         }
-        memory::make_room()?;
-        // Nothing is taken over before it is sure that nothing fails any more.
-        let object = buffer::reserve()?;
-        // SAFETY: the caller's buffer is one of the client's plugin, and has this dtype and shape.
-        let array = unsafe {
-            let (client, buffer, index) = (device.client(), RawBuffer::new(buffer), device.index());
+        Ok(Given { device, dtype, shape, new })
+    }
+
+    /// The same of a buffer that is there.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Given::described`].
+    unsafe fn of(given: *const NewBuffer) -> Result<Self> {
+        // SAFETY: by the caller's promise.
+        let given = unsafe { Given::described(given) }?;
+        if given.new.buffer.is_null() {
+            return Err(Fault::argument("value", "buffer", "a PJRT_Buffer", "null"));
+        }
+        Ok(given)
+    }
+
+    /// The array that owns the buffer, or refers to its owner.
+    ///
+    /// # Safety
+    ///
+    /// The buffer is one of the client's plugin, has this dtype and shape, and is given up here, once.
+    unsafe fn take_over(&self) -> Array {
+        let (client, index, new) = (self.device.client(), self.device.index(), &self.new);
+        // SAFETY: by the caller's promise; `of` has seen that there is one.
+        unsafe {
+            let buffer = RawBuffer::new(NonNull::new_unchecked(new.buffer));
             match new.release {
-                None => Array::from_raw(client, buffer, index, dtype, shape),
+                None => Array::from_raw(client, buffer, index, self.dtype, self.shape),
                 Some(release) => {
                     let donation = new.donation.unwrap_or(unasked);
                     let owner = Owner { object: new.owner, donation, release };
-                    Array::from_owner(client, buffer, index, dtype, shape, owner)
+                    Array::from_owner(client, buffer, index, self.dtype, self.shape, owner)
                 }
             }
-        };
-        // SAFETY: the object was reserved for it, nothing of R has run since, and the pointer is the caller's.
+        }
+    }
+}
+
+unsafe extern "C" fn new_buffer(given: *const NewBuffer, out: *mut SEXP) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's struct, which states its size.
+        let given = unsafe { Given::of(given) }?;
+        memory::make_room()?;
+        // Nothing is taken over before it is sure that nothing fails any more.
+        let object = buffer::reserve()?;
+        // SAFETY: the caller's buffer is one of the client's plugin, and has this dtype and shape. The object was reserved
+        // for it, nothing of R has run since, and the pointer is the caller's.
         unsafe {
-            buffer::complete(object, array);
+            buffer::complete(object, given.take_over());
             out.write(object);
         }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn template(like: *const NewBuffer, out: *mut SEXP) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's struct, which states its size.
+        let like = unsafe { Given::described(like) }?;
+        let (atoms, aval) = (anvl::atoms()?, Aval::new(like.dtype, like.shape));
+        let (aval, device) = (&aval, client::device_object(like.device)?);
+        // SAFETY: the list is protected while it is filled, R never collects the device, and the pointer is the caller's.
+        let object = protect(|| unsafe {
+            let object = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
+            anvl::make_template(object, atoms, aval, device);
+            Rf_unprotect(1);
+            object
+        })?;
+        // SAFETY: the caller's pointer.
+        unsafe { out.write(object) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn new_arrays(
+    given: *const NewBuffer,
+    templates: *const SEXP,
+    count: usize,
+    out: *mut SEXP,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's structs, as many, of which each states its size.
+        let all: SmallVec<[Given<'_>; 4]> = (0..count)
+            .map(|i| unsafe { Given::of(given.byte_add(i * (*given).size)) })
+            .collect::<Result<_>>()?;
+        // SAFETY: the caller's templates, as many.
+        let templates = unsafe { slice(templates, count) };
+        if templates.iter().any(|&x| TYPEOF(x) != VECSXP || Rf_xlength(x) != FIELDS.len() as Length) {
+            return Err(Fault::argument("type", "templates", "what `template` gave", "another object"));
+        }
+        memory::make_room()?;
+        let (symbol, classes) = buffer::BUFFER.prepare()?;
+        // SAFETY: each new object is kept by one that is protected, and has room for what it gets.
+        let object = protect(|| unsafe {
+            let array = |template: SEXP| {
+                let array = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
+                anvl::fill(array, template, symbol, classes);
+                Rf_unprotect(1);
+                array
+            };
+            if let [template] = templates {
+                return array(*template);
+            }
+            let list = Rf_protect(Rf_allocVector(VECSXP, count as Length));
+            for (i, &template) in templates.iter().enumerate() {
+                SET_VECTOR_ELT(list, i as Length, array(template));
+            }
+            Rf_unprotect(1);
+            list
+        })?;
+        for (i, given) in all.iter().enumerate() {
+            // SAFETY: the caller's buffers are those of the client's plugin, and have these dtypes and shapes. The
+            // objects were made for them, and nothing of R has run since.
+            unsafe {
+                let array = if count == 1 { object } else { VECTOR_ELT(object, i as Length) };
+                buffer::complete(VECTOR_ELT(array, 0), given.take_over());
+            }
+        }
+        // SAFETY: the caller's pointer.
+        unsafe { out.write(object) };
         Ok(())
     })
 }

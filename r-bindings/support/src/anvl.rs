@@ -1,9 +1,10 @@
 //! `AnvlArray`: a list of `$data`, `$dtype`, `$shape`, `$device` and `$backend` with a class.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
-use dispatch_runtime::DType;
+use dispatch_runtime::{Aval, DType};
 
+use crate::buffer;
 use crate::data::elements;
 use crate::fault::Result;
 use crate::ffi::*;
@@ -12,7 +13,7 @@ use crate::unwind::protect;
 
 /// Objects of R that are made once and never collected.
 #[derive(Clone, Copy)]
-pub(super) struct Atoms {
+pub(crate) struct Atoms {
     /// Strings of R's cache.
     pub data: SEXP,
     pub backend: SEXP,
@@ -38,14 +39,19 @@ pub(super) struct Atoms {
     plain_dtypes: [SEXP; DType::ALL.len()],
 }
 
-pub(super) const FIELDS: [&str; 5] = ["data", "dtype", "shape", "device", "backend"];
+pub(crate) const FIELDS: [&str; 5] = ["data", "dtype", "shape", "device", "backend"];
 
 /// The objects, made at first use.
-pub(super) fn atoms() -> Result<Atoms> {
-    static ATOMS: MainThread<Cell<Option<Atoms>>> = MainThread::new(Cell::new(None));
-    if let Some(atoms) = ATOMS.get().get() {
-        return Ok(atoms);
+pub(crate) fn atoms() -> Result<&'static Atoms> {
+    static ATOMS: MainThread<OnceCell<Atoms>> = MainThread::new(OnceCell::new());
+    match ATOMS.get().get() {
+        Some(atoms) => Ok(atoms),
+        None => first().map(|atoms| ATOMS.get().get_or_init(|| atoms)),
     }
+}
+
+#[cold]
+fn first() -> Result<Atoms> {
     let buffer = crate::buffer::BUFFER.prepare()?;
     let names = crate::make::strings(&FIELDS)?;
     let pjrt = crate::make::string("pjrt")?;
@@ -56,7 +62,7 @@ pub(super) fn atoms() -> Result<Atoms> {
     let (names, class, dtype_class) = (names.get(), class.get(), dtype_class.get());
     let (pjrt, aval, dtypes) = (pjrt.get(), aval.get(), dtypes.get());
     // SAFETY: the vectors have these elements. They are shared, so R must not change them in place.
-    let atoms = protect(|| unsafe {
+    protect(|| unsafe {
         let array = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
         Rf_setAttrib(array, R_NamesSymbol, names);
         Rf_setAttrib(array, R_ClassSymbol, class);
@@ -92,9 +98,7 @@ pub(super) fn atoms() -> Result<Atoms> {
             classed_dtypes: std::array::from_fn(|i| VECTOR_ELT(classed, i as Length)),
             plain_dtypes: std::array::from_fn(|i| VECTOR_ELT(plain, i as Length)),
         }
-    })?;
-    ATOMS.get().set(Some(atoms));
-    Ok(atoms)
+    })
 }
 
 /// The place of a dtype in [`DType::ALL`].
@@ -166,13 +170,106 @@ impl Atoms {
     }
 }
 
+/// Names, class and `$backend` of the arrays that `pjrtdispatch` makes for another package: other objects than the
+/// [`Atoms`] of that, and kept for ever.
+static LEARNT: MainThread<Cell<Option<[SEXP; 3]>>> = MainThread::new(Cell::new(None));
+
+/// Notes what the arrays are like that `pjrtdispatch` makes, so that they are known at a glance.
+pub(crate) fn learn(array: SEXP) -> Result<()> {
+    if LEARNT.get().get().is_some() {
+        return Ok(());
+    }
+    // SAFETY: the array is kept by the caller, and has five fields.
+    let parts = protect(|| unsafe {
+        let parts =
+            [Rf_getAttrib(array, R_NamesSymbol), Rf_getAttrib(array, R_ClassSymbol), VECTOR_ELT(array, 4)];
+        for part in parts {
+            R_PreserveObject(part);
+        }
+        parts
+    })?;
+    LEARNT.get().set(Some(parts));
+    Ok(())
+}
+
+/// [`Atoms::fields`], at a glance for arrays of the usual kind.
+#[inline]
+pub(crate) fn known_fields(x: SEXP) -> Result<Option<(SEXP, SEXP)>> {
+    if let Some([names, class, _]) = LEARNT.get().get() {
+        // SAFETY: attributes are a list of pairs, and of none the parts are `NULL`; the names say that there are five fields.
+        unsafe {
+            let first = ATTRIB(x);
+            let second = CDR(first);
+            if CAR(first) == names
+                && TAG(first) == R_NamesSymbol
+                && CAR(second) == class
+                && TAG(second) == R_ClassSymbol
+            {
+                return Ok(Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4))));
+            }
+        }
+    }
+    atoms()?.fields(x)
+}
+
+/// Whether a `$backend` is `"pjrt"`.
+#[inline]
+pub(crate) fn is_pjrt(backend: SEXP) -> Result<bool> {
+    if LEARNT.get().get().is_some_and(|[_, _, pjrt]| pjrt == backend) {
+        return Ok(true);
+    }
+    // SAFETY: the vectors have one element; strings of R's cache are equal if they are the same, and these are ASCII.
+    unsafe {
+        let pjrt = STRING_ELT(atoms()?.pjrt, 0);
+        Ok(matches!(strings(backend)?, [name] if *name == pjrt))
+    }
+}
+
+/// Makes a new list of five an `AnvlArray` without data, which results like it are made of.
+///
+/// # Safety
+///
+/// Inside [`protect`]; the list is protected, and `device` is a device of R.
+pub(crate) unsafe fn make_template(x: SEXP, atoms: &Atoms, aval: &Aval, device: SEXP) {
+    // SAFETY: each new object is part of the list before the next one is made.
+    unsafe {
+        let shape = crate::make::new_sizes(aval.shape());
+        MARK_NOT_MUTABLE(shape);
+        SET_VECTOR_ELT(x, 1, atoms.classed_dtype(aval.dtype()));
+        SET_VECTOR_ELT(x, 2, shape);
+        SET_VECTOR_ELT(x, 3, device);
+        SET_VECTOR_ELT(x, 4, atoms.pjrt);
+        SHALLOW_DUPLICATE_ATTRIB(x, atoms.array);
+        MARK_NOT_MUTABLE(x);
+    }
+}
+
+/// Makes a new list of five an array like the template, with a buffer that has no address yet; gives the buffer.
+///
+/// # Safety
+///
+/// Inside [`protect`]; the list is protected, and `symbol` and `classes` are those of buffers.
+#[inline(always)]
+pub(crate) unsafe fn fill(array: SEXP, template: SEXP, symbol: SEXP, classes: SEXP) -> SEXP {
+    // SAFETY: both lists have five elements; each new object is kept by the list at once.
+    unsafe {
+        let buffer = buffer::unfinished(symbol, classes);
+        SET_VECTOR_ELT(array, 0, buffer);
+        for i in 1..FIELDS.len() as Length {
+            SET_VECTOR_ELT(array, i, VECTOR_ELT(template, i));
+        }
+        SHALLOW_DUPLICATE_ATTRIB(array, template);
+        buffer
+    }
+}
+
 /// The strings of a character vector; none of anything else. R makes them now if it has not yet.
 ///
 /// # Safety
 ///
 /// R keeps the vector alive and unchanged as long as the result is used.
 #[inline(always)]
-pub(super) unsafe fn strings<'a>(x: SEXP) -> Result<&'a [SEXP]> {
+pub(crate) unsafe fn strings<'a>(x: SEXP) -> Result<&'a [SEXP]> {
     match TYPEOF(x) {
         // SAFETY: by the caller's promise.
         STRSXP => unsafe { elements(x) },

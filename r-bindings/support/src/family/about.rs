@@ -1,0 +1,185 @@
+//! What is told of a family: `family_stats()`, `family_explain()` and their like in `pjrtdispatch`.
+
+use dispatch_runtime::cache::Part;
+use dispatch_runtime::family::{Difference, Explanation};
+use dispatch_runtime::signature::{Dim, Lead, LeafSpec, Scope, ShapeSpec};
+
+use super::{Exported, Function, Kind, Slot, State};
+use crate::arg::arg;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::root::Root;
+use crate::{entry, make};
+
+/// Tells of the family with this name in R.
+///
+/// | `what` | `args` | answer |
+/// |---|---|---|
+/// | `"stats"` | | a named list: hits, misses, compiles, evictions, entries, bytes |
+/// | `"entries"` | | for each compiled program, the last used first: the parts of its key, a named character vector |
+/// | `"explain"` | the values of all arguments, in order | a named list: `hit`, `message`, and by part `part`, `now`, `cached` |
+/// | `"warm"` | the same; an array may be `list(dtype =, shape =)` | `NULL` |
+/// | `"clear"` | | `NULL` |
+/// | `"signature"` | | what each argument takes, a named character vector |
+pub fn ask(
+    functions: &[&dyn Function],
+    name: savvy::Sexp,
+    what: savvy::Sexp,
+    args: savvy::Sexp,
+) -> savvy::Result<savvy::Sexp> {
+    entry::entry(|| {
+        let name = arg(&name, "name").string()?;
+        let function = functions.iter().find(|function| function.name() == name);
+        let function = function.ok_or_else(|| {
+            Fault::argument("value", "name", "a family of this package", format!("\"{name}\""))
+        })?;
+        function.ask(&arg(&what, "what").string()?, args.0)
+    })
+}
+
+pub(super) fn answer<F: Exported>(slot: &Slot<F>, state: &State<F>, what: &str, args: SEXP) -> Result<SEXP> {
+    match what {
+        "stats" => stats(state),
+        "entries" => entries(state),
+        "clear" => {
+            state.instances.borrow().iter().for_each(|(_, family)| family.family().clear());
+            Ok(nil())
+        }
+        "explain" => {
+            let values = values::<F>(args)?;
+            let explanation = slot.with_args(state, &values, |family, args| family.explain_from_r(args))?;
+            explained(&explanation)
+        }
+        "warm" => {
+            let values = values::<F>(args)?;
+            slot.with_args(state, &values, |family, args| family.warm_from_r(args))?;
+            Ok(nil())
+        }
+        "signature" => signature::<F>(),
+        other => Err(Fault::argument(
+            "value",
+            "what",
+            "one of \"stats\", \"entries\", \"explain\", \"warm\", \"clear\", \"signature\"",
+            format!("\"{other}\""),
+        )),
+    }
+}
+
+/// The values of a list, one for each argument; the caller keeps it.
+fn values<F: Exported>(args: SEXP) -> Result<Vec<SEXP>> {
+    let list = savvy::Sexp(args);
+    let values = arg(&list, "args").elements()?;
+    if values.len() != F::FORMALS.len() {
+        let expected = format!("the values of {} arguments", F::FORMALS.len());
+        return Err(Fault::argument("value", "args", expected, values.len()));
+    }
+    Ok(values)
+}
+
+fn stats<F: Exported>(state: &State<F>) -> Result<SEXP> {
+    let mut sum = [0u64; 6];
+    for (_, family) in state.instances.borrow().iter() {
+        let stats = family.family().stats();
+        let one = [stats.hits, stats.misses, stats.compiles, stats.evictions, stats.entries, stats.bytes];
+        sum.iter_mut().zip(one).for_each(|(sum, n)| *sum += n);
+    }
+    let [hits, misses, compiles, evictions, entries, bytes] = sum;
+    let count = |n: u64| make::sizes(&[n as i64]);
+    list_of(&[
+        ("hits", count(hits)?),
+        ("misses", count(misses)?),
+        ("compiles", count(compiles)?),
+        ("evictions", count(evictions)?),
+        ("entries", count(entries)?),
+        ("bytes", make::double(bytes as f64)?),
+    ])
+}
+
+fn list_of(values: &[(&str, Root)]) -> Result<SEXP> {
+    let values: Vec<(&str, SEXP)> = values.iter().map(|(name, value)| (*name, value.get())).collect();
+    Ok(make::named_list(&values)?.release())
+}
+
+fn entries<F: Exported>(state: &State<F>) -> Result<SEXP> {
+    let instances = state.instances.borrow().clone();
+    let keys = instances.iter().flat_map(|(_, family)| family.family().keys());
+    let text =
+        |parts: Vec<Part>| named_strings(parts.iter().map(|part| (part.name.as_str(), part.value.as_str())));
+    let all = keys.map(text).collect::<Result<Vec<Root>>>()?;
+    Ok(make::list(&all.iter().map(Root::get).collect::<Vec<_>>())?.release())
+}
+
+fn named_strings<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Root> {
+    let (names, values): (Vec<&str>, Vec<&str>) = all.unzip();
+    let (names, values) = (make::strings(&names)?, make::strings(&values)?);
+    let (n, v) = (names.get(), values.get());
+    // SAFETY: both vectors are kept by their roots.
+    crate::protect(|| unsafe {
+        Rf_setAttrib(v, R_NamesSymbol, n);
+    })?;
+    Ok(values)
+}
+
+fn explained(explanation: &Explanation) -> Result<SEXP> {
+    let differences = match explanation {
+        Explanation::Miss { differences } => differences.as_slice(),
+        _ => &[],
+    };
+    let column = |get: fn(&Difference) -> Option<&str>| -> Result<Root> {
+        make::optional_strings(&differences.iter().map(get).collect::<Vec<_>>())
+    };
+    list_of(&[
+        ("hit", make::flag(*explanation == Explanation::Hit)?),
+        ("message", make::string(&explanation.to_string())?),
+        ("part", column(|d| Some(&d.part))?),
+        ("now", column(|d| d.now.as_deref())?),
+        ("cached", column(|d| d.cached.as_deref())?),
+    ])
+}
+
+/// `f32 or f64 [n]`, `list of f32 [2,k]`, `list`, `static`.
+fn signature<F: Exported>() -> Result<SEXP> {
+    let scope = F::scope();
+    let mut fields = scope.fields.iter();
+    let texts: Vec<String> = F::FORMALS
+        .iter()
+        .map(|formal| match formal.kind {
+            Kind::Static => "static".into(),
+            kind => {
+                let spec = fields.next().and_then(|field| field.leaf.as_ref());
+                match (kind, spec) {
+                    (_, None) => "list".into(),
+                    (Kind::List, Some(spec)) => format!("list of {}", leaf_text(scope, spec)),
+                    (_, Some(spec)) => leaf_text(scope, spec),
+                }
+            }
+        })
+        .collect();
+    let named = F::FORMALS.iter().map(|formal| formal.name).zip(texts.iter().map(String::as_str));
+    Ok(named_strings(named)?.release())
+}
+
+fn leaf_text(scope: &Scope, spec: &LeafSpec) -> String {
+    use dispatch_runtime::signature::DTypeSpec::Same;
+    let dtype = match spec.dtype {
+        Same(other) => format!("dtype({})", scope.fields[other].name),
+        dtype => dtype.text(),
+    };
+    let shape = match spec.shape {
+        ShapeSpec::Same(other) => format!("shape({})", scope.fields[other].name),
+        ShapeSpec::Dims(lead, dims) => {
+            let lead = match lead {
+                Lead::None => None,
+                Lead::Any => Some("..".to_owned()),
+                Lead::Named(n) => Some(format!("{}..", scope.names[n])),
+            };
+            let dims = dims.iter().map(|dim| match dim {
+                Dim::Fixed(n) => n.to_string(),
+                Dim::Any => "_".into(),
+                Dim::Captured(n) => scope.names[*n].to_owned(),
+            });
+            format!("[{}]", lead.into_iter().chain(dims).collect::<Vec<_>>().join(","))
+        }
+    };
+    format!("{dtype} {shape}{}", if spec.donate { ", donated" } else { "" })
+}

@@ -1,0 +1,341 @@
+//! The arguments of a call from R, one after the other.
+
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+
+use dispatch_runtime::family::Family;
+use dispatch_runtime::key::StaticKey;
+use dispatch_runtime::signature::{Lead, Scope, ShapeSpec};
+use dispatch_runtime::tree::InputTree;
+use dispatch_runtime::{Array, Aval, DType, Device};
+use smallvec::SmallVec;
+
+use super::input::Input;
+use super::nested::{At, Leaf, Level};
+use super::statics;
+use crate::anvl;
+use crate::data::{Data, Shape, shape_of};
+use crate::describe;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::shared;
+
+/// An argument of an exported family.
+pub struct Formal {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One array.
+    Array,
+    /// A list of arrays.
+    List,
+    /// A struct of arrays.
+    Tree,
+    /// A static value.
+    Static,
+}
+
+/// The arguments of one call, which R keeps, handed out in the order of the declaration. `L` is what structs and lists
+/// hold: arrays in a call, abstract values to compile ahead.
+pub struct Args<'a, L> {
+    pub(super) values: &'a [SEXP],
+    pub(super) formals: &'static [Formal],
+    pub(super) scope: &'static Scope,
+    pub(super) family: &'a Family,
+    first: Cell<Option<First>>,
+    device: Option<Device>,
+    next: Cell<usize>,
+    leaf: PhantomData<fn() -> L>,
+}
+
+/// The first array of a call. It is read before the others, because it says which client's family is called.
+pub(super) struct First {
+    pub array: Array,
+    /// The argument that it is; none if it is part of one.
+    at: Option<usize>,
+}
+
+/// The first array among the arguments.
+#[inline]
+pub(super) fn first_array(formals: &[Formal], values: &[SEXP]) -> Result<Option<First>> {
+    for (i, (formal, &value)) in formals.iter().zip(values).enumerate() {
+        let found = match formal.kind {
+            Kind::Static => None,
+            Kind::Array => {
+                array_of(value, &Path::new(formal.name))?.map(|array| First { array, at: Some(i) })
+            }
+            Kind::List | Kind::Tree => array_in(value, 0).map(|array| First { array, at: None }),
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// How deep structs are looked through for the first array; none is declared so deep.
+const DEPTH: u32 = 100;
+
+/// The first array in a nested list; what is wrong with one is said when it is read.
+fn array_in(value: SEXP, depth: u32) -> Option<Array> {
+    if !is_list(value) || depth == DEPTH {
+        return array_of(value, &Path::new("")).ok().flatten();
+    }
+    // SAFETY: the list has as many elements.
+    (0..Rf_xlength(value)).find_map(|i| array_in(unsafe { VECTOR_ELT(value, i) }, depth + 1))
+}
+
+/// Whether a value is a list without a class, and so a structure.
+#[inline]
+pub(super) fn is_list(x: SEXP) -> bool {
+    // A list in a compact form makes its elements when they are looked at, and keeps none.
+    TYPEOF(x) == VECSXP && Rf_isObject(x) == 0 && ALTREP(x) == 0
+}
+
+/// The array that a value is: an `AnvlArray`, or a buffer. None if it is something else.
+#[inline]
+pub(super) fn array_of(x: SEXP, path: &Path) -> Result<Option<Array>> {
+    let (data, is_field) = match TYPEOF(x) {
+        EXTPTRSXP => (x, false),
+        VECSXP if Rf_isObject(x) != 0 => match anvl::known_fields(x)? {
+            Some((data, backend)) => {
+                if !anvl::is_pjrt(backend)? {
+                    return Err(other_backend(backend, path));
+                }
+                (data, true)
+            }
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let (room, table) = shared::joined()?;
+    match room.seen(table, data)? {
+        Some(array) => Ok(Some(array)),
+        None => Err(room.refused(table, data, &format!("{path}{}", if is_field { "$data" } else { "" }))),
+    }
+}
+
+#[cold]
+fn other_backend(backend: SEXP, path: &Path) -> Fault {
+    let got = match describe::text(backend, 0) {
+        Some(name) => format!("one of backend \"{name}\""),
+        None => "one without a backend".into(),
+    };
+    Fault::argument("type", path.to_string(), "an AnvlArray of backend \"pjrt\"", got)
+}
+
+/// The R data that a value is, with the shape that it has where this rank is wanted.
+pub(super) fn data_of<'a>(x: SEXP, rank: Option<usize>) -> Result<Option<(Data<'a>, Shape)>> {
+    // SAFETY: R keeps what a call is given, and changes none of it while it waits; what it has not made yet it makes now.
+    let Some(data) = (unsafe { Data::read(x)? }) else { return Ok(None) };
+    // SAFETY: the value is a vector; its dimensions are among its attributes.
+    let shape = unsafe {
+        let is_bare = ATTRIB(x) == nil() || TYPEOF(Rf_getAttrib(x, R_DimSymbol)) != INTSXP;
+        if is_bare && data.len() == 1 && rank != Some(1) { Shape::new() } else { shape_of(x)? }
+    };
+    Ok(Some((data, shape)))
+}
+
+/// The dtype that R data has in a key.
+pub(super) fn host_dtype(data: &Data<'_>) -> DType {
+    match data {
+        Data::Logical(_) => DType::Bool,
+        Data::Integer(_) => DType::I32,
+        Data::Double(_) => DType::F64,
+        Data::Integer64(_) => DType::I64,
+        Data::Complex(_) => DType::C128,
+    }
+}
+
+/// What is no array and no data.
+#[cold]
+pub(super) fn no_array(x: SEXP, path: &Path) -> Fault {
+    let expected = "an AnvlArray, a PJRTBuffer, or a logical, integer, double, integer64 or complex scalar, vector or array";
+    Fault::argument("type", path.to_string(), expected, describe::value(x))
+}
+
+/// The rank that a field declares, if it is fixed.
+pub(super) fn rank(scope: &Scope, field: usize) -> Option<usize> {
+    match scope.fields[field].leaf.as_ref()?.shape {
+        ShapeSpec::Dims(Lead::None, dims) => Some(dims.len()),
+        ShapeSpec::Dims(..) => None,
+        ShapeSpec::Same(other) => rank(scope, other),
+    }
+}
+
+impl<'a, L> Args<'a, L> {
+    #[inline]
+    pub(super) fn new(
+        values: &'a [SEXP],
+        formals: &'static [Formal],
+        scope: &'static Scope,
+        family: &'a Family,
+        first: Option<First>,
+    ) -> Args<'a, L> {
+        let device = first.as_ref().map(|first| first.array.device());
+        Args {
+            values,
+            formals,
+            scope,
+            family,
+            first: Cell::new(first),
+            device,
+            next: Cell::new(0),
+            leaf: PhantomData,
+        }
+    }
+
+    /// The next argument: which it is, its name, its value.
+    #[inline]
+    fn take(&self) -> (usize, &'static str, SEXP) {
+        let i = self.next.get();
+        self.next.set(i + 1);
+        (i, self.formals[i].name, self.values[i])
+    }
+
+    /// An argument among the dynamic ones.
+    fn at(&self, i: usize) -> At {
+        let field = self.formals[..i].iter().filter(|formal| formal.kind != Kind::Static).count();
+        At { scope: self.scope, field }
+    }
+
+    /// The value of a dynamic argument.
+    pub(super) fn value_of(&self, field: usize) -> Option<SEXP> {
+        let name = self.scope.fields[field].name;
+        self.formals.iter().position(|formal| formal.name == name).map(|i| self.values[i])
+    }
+
+    /// Where data of this call is uploaded to.
+    pub(super) fn device(&self) -> Result<Device> {
+        match self.device {
+            Some(device) if !self.family.moves() => Ok(device),
+            _ => {
+                let index = self.family.device_of(&self.family.place())? as usize;
+                Ok(self
+                    .family
+                    .client()
+                    .devices()
+                    .nth(index)
+                    .expect("a family's device is one of its client's"))
+            }
+        }
+    }
+
+    /// The next argument, a static value.
+    #[inline]
+    pub fn fixed<T: StaticKey>(&self) -> Result<T> {
+        let (_, name, value) = self.take();
+        statics::read(value, name)
+    }
+
+    /// The next argument, a struct.
+    pub fn tree<T: InputTree<Leaf = L>>(&self) -> Result<T>
+    where
+        L: Leaf,
+    {
+        let (_, name, value) = self.take();
+        T::build(Level::below(self, value, Path::new(name)))
+    }
+
+    /// The next argument, a list of arrays.
+    pub fn list(&self) -> Result<Vec<L>>
+    where
+        L: Leaf,
+    {
+        let (i, name, value) = self.take();
+        Level::top(self).elements(value, self.at(i), None, &Path::new(name))
+    }
+
+    /// The next argument, a list of as many arrays.
+    pub fn exact<const N: usize>(&self) -> Result<[L; N]>
+    where
+        L: Leaf,
+    {
+        let (i, name, value) = self.take();
+        let list = Level::top(self).elements(value, self.at(i), Some(N), &Path::new(name))?;
+        Ok(dispatch_runtime::border::exactly(list))
+    }
+}
+
+impl<'a> Args<'a, Array> {
+    /// The next argument, one array or what becomes one.
+    #[inline]
+    pub fn array(&self) -> Result<Input<'a>> {
+        let (i, name, value) = self.take();
+        match self.first.take() {
+            Some(First { array, at: Some(at) }) if at == i => return Ok(Input::array(array)),
+            other => self.first.set(other),
+        }
+        match array_of(value, &Path::new(name))? {
+            Some(array) => Ok(Input::array(array)),
+            None => self.data(i, name, value),
+        }
+    }
+
+    #[inline(never)]
+    fn data(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
+        match data_of(value, rank(self.scope, self.at(i).field))? {
+            Some((data, shape)) => Ok(Input::data(data, shape)),
+            None => Err(no_array(value, &Path::new(name))),
+        }
+    }
+}
+
+impl Args<'_, Aval> {
+    /// The next argument, the dtype and the shape of one array.
+    pub fn array(&self) -> Result<Aval> {
+        let (i, name, value) = self.take();
+        Aval::read(&Level::top(self), value, self.at(i), &Path::new(name))
+    }
+}
+
+/// Where a value is in the arguments, for messages.
+#[derive(Clone)]
+pub struct Path {
+    name: &'static str,
+    steps: SmallVec<[Step; 4]>,
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Field(&'static str),
+    Item(usize),
+}
+
+impl Path {
+    #[inline]
+    pub fn new(name: &'static str) -> Path {
+        Path { name, steps: SmallVec::new() }
+    }
+
+    pub fn field(&self, name: &'static str) -> Path {
+        self.with(Step::Field(name))
+    }
+
+    pub fn item(&self, i: usize) -> Path {
+        self.with(Step::Item(i))
+    }
+
+    fn with(&self, step: Step) -> Path {
+        let mut path = self.clone();
+        path.steps.push(step);
+        path
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.steps.iter().try_for_each(|step| match step {
+            Step::Field(name) => write!(f, "${name}"),
+            Step::Item(i) => write!(f, "[[{}]]", i + 1),
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! Compiling on another thread while the user can interrupt.
+//!
+//! PJRT cannot end a compile. Who interrupts leaves it behind; it goes on, and a later call that has the same program
+//! for the same device takes its result instead of compiling anew.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use dispatch_runtime::engine;
+use dispatch_runtime::program::Source;
+use dispatch_runtime::{Device, Error};
+
+use crate::executable::name;
+use crate::fault::{Fault, Result};
+use crate::main_thread::{self, MainThread};
+use crate::progress::{self, Progress};
+use crate::unwind::check_interrupt;
+use crate::{background, memory};
+
+type Done = dispatch_runtime::Result<Box<dyn engine::Executable>>;
+
+/// A compile that somebody has left.
+struct Behind {
+    source: Arc<Source>,
+    device: Device,
+    result: Arc<Room>,
+}
+
+/// Where a compile leaves its result.
+#[derive(Default)]
+struct Room {
+    done: Mutex<Option<Done>>,
+    is_done: Condvar,
+}
+
+impl Room {
+    fn lock(&self) -> MutexGuard<'_, Option<Done>> {
+        self.done.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn put(&self, done: Done) {
+        *self.lock() = Some(done);
+        self.is_done.notify_all();
+    }
+}
+
+/// How many results wait to be picked up at most.
+const BEHIND: usize = 16;
+
+static LEFT_BEHIND: MainThread<RefCell<Vec<Behind>>> = MainThread::new(RefCell::new(Vec::new()));
+
+/// A fault that cannot go through the runtime as an error, on its way around it.
+static FAULT: MainThread<RefCell<Option<Fault>>> = MainThread::new(RefCell::new(None));
+
+/// The runtime's error for a fault, which waits for [`unless_left`].
+#[cold]
+pub(super) fn leave(fault: Fault) -> Error {
+    FAULT.get().replace(Some(fault));
+    Error::Interrupted
+}
+
+/// The result of a call, or the fault that it was left with. Whatever the runtime makes of the error, R's jump goes on.
+#[inline]
+pub(super) fn unless_left<T>(result: Result<T>) -> Result<T> {
+    match FAULT.get().take() {
+        None => result,
+        Some(fault) => Err(fault),
+    }
+}
+
+/// Forgets what was left behind.
+pub(super) fn forget() {
+    LEFT_BEHIND.get().take();
+}
+
+/// Lets the device's engine compile a program, as a compiler of families.
+pub(super) fn compile(device: Device, source: &Source) -> Done {
+    // A family of ours that another thread calls, by a reference that it got from a body.
+    if main_thread::is_other() {
+        return direct(device, source);
+    }
+    interruptible(device, source).map_err(leave)?
+}
+
+fn direct(device: Device, source: &Source) -> Done {
+    device.client().engine().compile(source, device.index() as usize)
+}
+
+fn interruptible(device: Device, source: &Source) -> Result<Done> {
+    let verbose = progress::is_verbose()?;
+    let start = Instant::now();
+    let done = match attempt(device, source)? {
+        Err(error) if memory::is_exhausted(&error) => {
+            memory::collect()?;
+            attempt(device, source)?
+        }
+        done => done,
+    };
+    if verbose && done.is_ok() {
+        let seconds = start.elapsed().as_secs_f64();
+        progress::log(&format!("compiled {} for {device} in {seconds:.3} s", name(source)))?;
+    }
+    Ok(done)
+}
+
+fn attempt(device: Device, source: &Source) -> Result<Done> {
+    let mut progress = Progress::new(|| name(source));
+    let done = match take_behind(device, source) {
+        Some(behind) => wait(behind, |passed| progress.step(passed)),
+        None => start(device, source, |passed| progress.step(passed)),
+    };
+    let ended = progress.end();
+    let done = done?;
+    ended?;
+    Ok(done)
+}
+
+/// Begins a compile and waits for it.
+fn start(device: Device, source: &Source, waiting: impl FnMut(Duration) -> Result<()>) -> Result<Done> {
+    let behind = Behind { source: Arc::new(source.clone()), device, result: Arc::default() };
+    let (program, result) = (behind.source.clone(), behind.result.clone());
+    let work = move || {
+        let done = catch_unwind(AssertUnwindSafe(|| direct(device, &program)));
+        result.put(done.unwrap_or_else(|_| {
+            Err(Error::Panic { callee: "the compiler".into(), message: "its thread has ended".into() })
+        }));
+    };
+    match background::run(work, waiting) {
+        Ok(()) => Ok(behind.result.lock().take().expect("the work has ended")),
+        Err(fault) => {
+            keep(behind);
+            Err(fault)
+        }
+    }
+}
+
+/// Waits for what was left behind.
+fn wait(behind: Behind, mut waiting: impl FnMut(Duration) -> Result<()>) -> Result<Done> {
+    let start = Instant::now();
+    loop {
+        let lock = behind.result.lock();
+        let waited = behind.result.is_done.wait_timeout_while(lock, background::STEP, |done| done.is_none());
+        if let Some(done) = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0.take() {
+            return Ok(done);
+        }
+        if let Err(fault) = check_interrupt().and_then(|()| waiting(start.elapsed())) {
+            keep(behind);
+            return Err(fault);
+        }
+    }
+}
+
+fn keep(behind: Behind) {
+    let mut all = LEFT_BEHIND.get().borrow_mut();
+    if all.len() == BEHIND {
+        all.remove(0);
+    }
+    all.push(behind);
+}
+
+/// The compile of this program that was left behind, if there is one.
+fn take_behind(device: Device, source: &Source) -> Option<Behind> {
+    let mut all = LEFT_BEHIND.get().borrow_mut();
+    let i = all.iter().position(|behind| behind.device == device && same(&behind.source, source))?;
+    Some(all.remove(i))
+}
+
+fn same(a: &Source, b: &Source) -> bool {
+    match (a, b) {
+        (Source::StableHlo(a), Source::StableHlo(b)) => a == b,
+        (Source::Bytecode(a), Source::Bytecode(b)) | (Source::Hlo(a), Source::Hlo(b)) => a == b,
+        _ => false,
+    }
+}
