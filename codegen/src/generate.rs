@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::emit::{Files, r_side, wrappers};
-use crate::project::{self, Error, Project};
+use crate::emit::{Files, r_side, rust, wrappers};
+use crate::project::{self, Error, Project, Source};
 
 /// The generated files of the package in this folder.
 ///
@@ -16,10 +16,14 @@ pub(crate) fn files(folder: &Path) -> Result<Files, Error> {
 
 /// The generated files of a package that was read.
 pub(crate) fn of(project: &Project) -> Result<Files, Error> {
-    let mut files = wrappers(project, None)?;
     // A package without the module has no families, and its R side is its author's.
-    if project.has_r_families {
-        files.extend(r_side(&project.model, &project.package.folder)?);
+    if !project.has_r_families {
+        return wrappers(project, None);
     }
+    let root = project.files().next().and_then(Path::parent).unwrap_or(Path::new(""));
+    let generated = Source { file: root.join("r_families.rs"), text: rust(&project.model) };
+    let mut files = wrappers(project, Some(&generated))?;
+    files.extend(r_side(&project.model, &project.package.folder)?);
+    files.insert(project.package.folder.join(&generated.file), generated.text);
     Ok(files)
 }

@@ -8,10 +8,12 @@ mod help;
 mod namespace;
 mod package;
 mod r;
+mod rust;
 mod wrappers;
 
 pub use files::{Difference, Files};
 pub use package::RPackage;
 pub use r::r_side;
+pub use rust::rust;
 
 pub(crate) use wrappers::wrappers;

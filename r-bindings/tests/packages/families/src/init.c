@@ -40,8 +40,8 @@ SEXP handle_result(SEXP res_) {
     return (SEXP)res;
 }
 
-SEXP savvy_rs_attach__impl(SEXP c_arg__raise) {
-    SEXP res = savvy_rs_attach__ffi(c_arg__raise);
+SEXP savvy_rs_attach_families__impl(SEXP c_arg__raise) {
+    SEXP res = savvy_rs_attach_families__ffi(c_arg__raise);
     return handle_result(res);
 }
 
@@ -55,6 +55,11 @@ SEXP savvy_rs_client_of__impl(SEXP c_arg__platform) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_detach_families__impl(void) {
+    SEXP res = savvy_rs_detach_families__ffi();
+    return handle_result(res);
+}
+
 SEXP savvy_rs_device_of__impl(SEXP c_arg__device) {
     SEXP res = savvy_rs_device_of__ffi(c_arg__device);
     return handle_result(res);
@@ -65,8 +70,33 @@ SEXP savvy_rs_doubled__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_family__impl(SEXP c_arg__name, SEXP c_arg__what, SEXP c_arg__args) {
+    SEXP res = savvy_rs_family__ffi(c_arg__name, c_arg__what, c_arg__args);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_hold__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_hold__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_many__impl(SEXP c_arg__a1, SEXP c_arg__a2, SEXP c_arg__a3, SEXP c_arg__a4, SEXP c_arg__a5, SEXP c_arg__a6, SEXP c_arg__a7, SEXP c_arg__a8, SEXP c_arg__a9, SEXP c_arg__a10, SEXP c_arg__a11, SEXP c_arg__a12, SEXP c_arg__a13, SEXP c_arg__a14, SEXP c_arg__a15, SEXP c_arg__a16, SEXP c_arg__a17, SEXP c_arg__a18, SEXP c_arg__a19, SEXP c_arg__a20, SEXP c_arg__a21, SEXP c_arg__a22, SEXP c_arg__a23, SEXP c_arg__a24, SEXP c_arg__a25, SEXP c_arg__a26, SEXP c_arg__a27, SEXP c_arg__a28, SEXP c_arg__a29, SEXP c_arg__a30, SEXP c_arg__a31, SEXP c_arg__a32, SEXP c_arg__a33, SEXP c_arg__a34, SEXP c_arg__a35, SEXP c_arg__a36, SEXP c_arg__a37, SEXP c_arg__a38, SEXP c_arg__a39, SEXP c_arg__a40, SEXP c_arg__a41, SEXP c_arg__a42, SEXP c_arg__a43, SEXP c_arg__a44, SEXP c_arg__a45, SEXP c_arg__a46, SEXP c_arg__a47, SEXP c_arg__a48, SEXP c_arg__a49, SEXP c_arg__a50, SEXP c_arg__a51, SEXP c_arg__a52, SEXP c_arg__a53, SEXP c_arg__a54, SEXP c_arg__a55, SEXP c_arg__a56, SEXP c_arg__a57, SEXP c_arg__a58, SEXP c_arg__a59, SEXP c_arg__a60, SEXP c_arg__a61, SEXP c_arg__a62, SEXP c_arg__a63, SEXP c_arg__a64) {
+    SEXP res = savvy_rs_many__ffi(c_arg__a1, c_arg__a2, c_arg__a3, c_arg__a4, c_arg__a5, c_arg__a6, c_arg__a7, c_arg__a8, c_arg__a9, c_arg__a10, c_arg__a11, c_arg__a12, c_arg__a13, c_arg__a14, c_arg__a15, c_arg__a16, c_arg__a17, c_arg__a18, c_arg__a19, c_arg__a20, c_arg__a21, c_arg__a22, c_arg__a23, c_arg__a24, c_arg__a25, c_arg__a26, c_arg__a27, c_arg__a28, c_arg__a29, c_arg__a30, c_arg__a31, c_arg__a32, c_arg__a33, c_arg__a34, c_arg__a35, c_arg__a36, c_arg__a37, c_arg__a38, c_arg__a39, c_arg__a40, c_arg__a41, c_arg__a42, c_arg__a43, c_arg__a44, c_arg__a45, c_arg__a46, c_arg__a47, c_arg__a48, c_arg__a49, c_arg__a50, c_arg__a51, c_arg__a52, c_arg__a53, c_arg__a54, c_arg__a55, c_arg__a56, c_arg__a57, c_arg__a58, c_arg__a59, c_arg__a60, c_arg__a61, c_arg__a62, c_arg__a63, c_arg__a64);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_never__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_never__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_next_integer__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_next_integer__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_on_first__impl(SEXP c_arg__x, SEXP c_arg__y) {
+    SEXP res = savvy_rs_on_first__ffi(c_arg__x, c_arg__y);
     return handle_result(res);
 }
 
@@ -75,8 +105,58 @@ SEXP savvy_rs_own_device__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_parts_of__impl(SEXP c_arg__net, SEXP c_arg__x) {
+    SEXP res = savvy_rs_parts_of__ffi(c_arg__net, c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_plus__impl(SEXP c_arg__x, SEXP c_arg__y, SEXP c_arg__times) {
+    SEXP res = savvy_rs_plus__ffi(c_arg__x, c_arg__y, c_arg__times);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_same__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_same__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_same_matrix__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_same_matrix__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_same_vector__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_same_vector__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_slow__impl(SEXP c_arg__x, SEXP c_arg__steps) {
+    SEXP res = savvy_rs_slow__ffi(c_arg__x, c_arg__steps);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_statics__impl(SEXP c_arg__x, SEXP c_arg__flag, SEXP c_arg__byte, SEXP c_arg__count, SEXP c_arg__rate, SEXP c_arg__single, SEXP c_arg__name, SEXP c_arg__limit, SEXP c_arg__sizes, SEXP c_arg__range, SEXP c_arg__link) {
+    SEXP res = savvy_rs_statics__ffi(c_arg__x, c_arg__flag, c_arg__byte, c_arg__count, c_arg__rate, c_arg__single, c_arg__name, c_arg__limit, c_arg__sizes, c_arg__range, c_arg__link);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_sum_list__impl(SEXP c_arg__xs, SEXP c_arg__pair) {
+    SEXP res = savvy_rs_sum_list__ffi(c_arg__xs, c_arg__pair);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_sum_of__impl(SEXP c_arg__x, SEXP c_arg__y) {
+    SEXP res = savvy_rs_sum_of__ffi(c_arg__x, c_arg__y);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_take_step__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_take_step__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_twice__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_twice__ffi(c_arg__x);
     return handle_result(res);
 }
 
@@ -85,17 +165,39 @@ SEXP savvy_rs_upload__impl(SEXP c_arg__x, SEXP c_arg__device) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_wayward__impl(SEXP c_arg__x, SEXP c_arg__mode) {
+    SEXP res = savvy_rs_wayward__ffi(c_arg__x, c_arg__mode);
+    return handle_result(res);
+}
+
 
 static const R_CallMethodDef CallEntries[] = {
-    {"savvy_rs_attach__impl", (DL_FUNC) &savvy_rs_attach__impl, 1},
+    {"savvy_rs_attach_families__impl", (DL_FUNC) &savvy_rs_attach_families__impl, 1},
     {"savvy_rs_axpy__impl", (DL_FUNC) &savvy_rs_axpy__impl, 3},
     {"savvy_rs_client_of__impl", (DL_FUNC) &savvy_rs_client_of__impl, 1},
+    {"savvy_rs_detach_families__impl", (DL_FUNC) &savvy_rs_detach_families__impl, 0},
     {"savvy_rs_device_of__impl", (DL_FUNC) &savvy_rs_device_of__impl, 1},
     {"savvy_rs_doubled__impl", (DL_FUNC) &savvy_rs_doubled__impl, 1},
+    {"savvy_rs_family__impl", (DL_FUNC) &savvy_rs_family__impl, 3},
     {"savvy_rs_hold__impl", (DL_FUNC) &savvy_rs_hold__impl, 1},
+    {"savvy_rs_many__impl", (DL_FUNC) &savvy_rs_many__impl, 64},
+    {"savvy_rs_never__impl", (DL_FUNC) &savvy_rs_never__impl, 1},
+    {"savvy_rs_next_integer__impl", (DL_FUNC) &savvy_rs_next_integer__impl, 1},
+    {"savvy_rs_on_first__impl", (DL_FUNC) &savvy_rs_on_first__impl, 2},
     {"savvy_rs_own_device__impl", (DL_FUNC) &savvy_rs_own_device__impl, 1},
+    {"savvy_rs_parts_of__impl", (DL_FUNC) &savvy_rs_parts_of__impl, 2},
+    {"savvy_rs_plus__impl", (DL_FUNC) &savvy_rs_plus__impl, 3},
     {"savvy_rs_same__impl", (DL_FUNC) &savvy_rs_same__impl, 1},
+    {"savvy_rs_same_matrix__impl", (DL_FUNC) &savvy_rs_same_matrix__impl, 1},
+    {"savvy_rs_same_vector__impl", (DL_FUNC) &savvy_rs_same_vector__impl, 1},
+    {"savvy_rs_slow__impl", (DL_FUNC) &savvy_rs_slow__impl, 2},
+    {"savvy_rs_statics__impl", (DL_FUNC) &savvy_rs_statics__impl, 11},
+    {"savvy_rs_sum_list__impl", (DL_FUNC) &savvy_rs_sum_list__impl, 2},
+    {"savvy_rs_sum_of__impl", (DL_FUNC) &savvy_rs_sum_of__impl, 2},
+    {"savvy_rs_take_step__impl", (DL_FUNC) &savvy_rs_take_step__impl, 1},
+    {"savvy_rs_twice__impl", (DL_FUNC) &savvy_rs_twice__impl, 1},
     {"savvy_rs_upload__impl", (DL_FUNC) &savvy_rs_upload__impl, 2},
+    {"savvy_rs_wayward__impl", (DL_FUNC) &savvy_rs_wayward__impl, 2},
     {NULL, NULL, 0}
 };
 

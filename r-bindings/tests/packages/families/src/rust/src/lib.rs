@@ -8,15 +8,18 @@
     clippy::undocumented_unsafe_blocks
 )]
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 
-use dispatch_r::{arg, buffer, client, entry, shared, MainThread};
+use dispatch_r::{arg, buffer, client, entry, MainThread};
 use dispatch_runtime::prelude::*;
 use dispatch_runtime::Device;
 use savvy::savvy;
 
+mod r_families;
+mod structures;
+
 /// `scale * x + y`
-#[dispatch_family(capacity = 16)]
+#[dispatch_family(r_export, capacity = 16)]
 fn axpy(
     cx: &CompileCx,
     #[dynamic(dtype = [f32, f64], shape = [n])] x: Value,
@@ -27,45 +30,162 @@ fn axpy(
 }
 
 /// `x + x`, in the memory of `x`.
-#[dispatch_family(capacity = 16)]
+#[dispatch_family(r_export, capacity = 16)]
 fn doubled(cx: &CompileCx, #[dynamic(dtype = [f32, f64], shape = [..], donate)] x: Value) -> Result<Program> {
     cx.program(&x + &x)
 }
 
-struct Families {
-    axpy: Axpy,
-    doubled: Doubled,
+/// `x + y`, times a number: what the benchmark calls.
+#[dispatch_family(r_export, capacity = 16)]
+fn plus(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [n])] x: Value,
+    #[dynamic(dtype = f32, shape = [n])] y: Value,
+    #[static_arg(default = 1)] times: i32,
+) -> Result<Program> {
+    let sum = x + y;
+    cx.program(if times == 1 { sum } else { sum * times })
 }
 
-fn families() -> dispatch_r::Result<&'static Families> {
-    static FAMILIES: MainThread<OnceCell<&'static Families>> = MainThread::new(OnceCell::new());
-    if let Some(families) = FAMILIES.get().get() {
-        return Ok(families);
+/// The sum of two arrays of any shape; what is the dtype and the rank of bare R data.
+#[dispatch_family(r_export)]
+fn sum_of(
+    cx: &CompileCx,
+    #[dynamic(dtype = any, shape = [..])] x: Value,
+    #[dynamic(dtype = dtype(x), shape = [..])] y: Value,
+) -> Result<Program> {
+    cx.program(x.sum(..) + y.sum(..))
+}
+
+/// An array as it is, where the dtype and the rank are of choice.
+#[dispatch_family(r_export)]
+fn same_vector(
+    cx: &CompileCx,
+    #[dynamic(dtype = [f32, f64, i32, bool], shape = [n])] x: Value,
+) -> Result<Program> {
+    cx.program(x)
+}
+
+/// A matrix as it is.
+#[dispatch_family(r_export)]
+fn same_matrix(
+    cx: &CompileCx,
+    #[dynamic(dtype = [f32, i64, c128], shape = [_, _])] x: Value,
+) -> Result<Program> {
+    cx.program(x)
+}
+
+/// `x` plus one, as an integer.
+#[dispatch_family(r_export)]
+fn next_integer(
+    cx: &CompileCx,
+    #[dynamic(dtype = [i32, u8, i64], shape = [..])] x: Value,
+) -> Result<Program> {
+    cx.program(x + 1)
+}
+
+/// A number that says which value each static argument had.
+#[dispatch_family(r_export)]
+#[allow(clippy::too_many_arguments)]
+fn statics(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [])] x: Value,
+    #[static_arg(default = true)] flag: bool,
+    #[static_arg(default = 1)] byte: u8,
+    #[static_arg(default = 2)] count: i64,
+    #[static_arg(default = 0.5)] rate: f64,
+    #[static_arg(default = 0.25)] single: f32,
+    #[static_arg(default = "a".into())] name: String,
+    #[static_arg(default = None)] limit: Option<u16>,
+    #[static_arg(default = vec![1, 2])] sizes: Vec<i32>,
+    #[static_arg(default = [0.0, 1.0])] range: [f64; 2],
+    #[static_arg(default = Link::Logit)] link: Link,
+) -> Result<Program> {
+    let sizes = sizes.iter().enumerate().map(|(i, n)| (i + 1) as f64 * f64::from(*n)).sum::<f64>();
+    let parts = [
+        f64::from(u8::from(flag)),
+        f64::from(byte),
+        count as f64,
+        rate,
+        f64::from(single),
+        name.len() as f64,
+        limit.map_or(-1.0, f64::from),
+        sizes,
+        range[0] + 10.0 * range[1],
+        f64::from(link == Link::CauchyLog),
+    ];
+    let parts = parts.map(|part| part as f32);
+    cx.program(Value::constant(&parts, [parts.len() as i64]) + x)
+}
+
+/// How a mean depends on a number.
+#[derive(Clone, Debug, PartialEq, StaticArg)]
+enum Link {
+    Logit,
+    CauchyLog,
+}
+
+/// What the body does when it is called.
+#[derive(Clone, Debug, PartialEq, StaticArg)]
+enum Mode {
+    Fail,
+    Panic,
+    Recurse,
+    CallAnother,
+}
+
+/// A body that goes wrong, or calls a family itself.
+#[dispatch_family(r_export)]
+fn wayward(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [n])] x: Value,
+    #[static_arg] mode: Mode,
+) -> Result<Program, Box<dyn std::error::Error>> {
+    match mode {
+        Mode::Fail => return Err("the body has no program for this".into()),
+        Mode::Panic => panic!("the body panicked"),
+        Mode::Recurse => {
+            let family = Wayward::new(&cx.client());
+            family.call(vec![1f32; n as usize], Mode::Recurse)?;
+        }
+        Mode::CallAnother => {
+            let ones = vec![1f32; n as usize];
+            let sum = Axpy::new(&cx.client()).call(&ones, &ones, 2f32)?.to_vec::<f32>()?;
+            return Ok(cx.program(x * sum[0])?);
+        }
     }
-    let client = client::of_platform("cpu")?;
-    let families = Box::leak(Box::new(Families { axpy: Axpy::new(&client), doubled: Doubled::new(&client) }));
-    Ok(FAMILIES.get().get_or_init(|| families))
+    Ok(cx.program(x)?)
 }
 
-/// Called when the package is loaded.
-#[savvy]
-fn rs_attach(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    dispatch_r::attach(raise.0)?;
-    entry(shared::join)
+/// A program that takes long to compile: many multiplications of matrices, all different.
+#[dispatch_family(r_export)]
+fn slow(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [n, n])] x: Value,
+    #[static_arg(default = 200)] steps: i32,
+) -> Result<Program> {
+    let mut y = x.clone();
+    for i in 0..steps {
+        y = y.matmul(&x).tanh() + f64::from(i);
+    }
+    cx.program(y)
 }
 
-#[savvy]
-fn rs_axpy(x: savvy::Sexp, y: savvy::Sexp, scale: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| {
-        let (x, y) = (buffer::get(arg(&x, "x"))?, buffer::get(arg(&y, "y"))?);
-        let scale = buffer::get(arg(&scale, "scale"))?;
-        buffer::wrap(families()?.axpy.call(&x, &y, &scale)?)
-    })
+/// Everything on the family's own device.
+#[dispatch_family(r_export, device = fixed)]
+fn on_first(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [n])] x: Value,
+    #[dynamic(dtype = f32, shape = [n])] y: Value,
+) -> Result<Program> {
+    cx.program(x - y)
 }
 
-#[savvy]
-fn rs_doubled(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| buffer::wrap(families()?.doubled.call(&buffer::get(arg(&x, "x"))?)?))
+/// Only in a build that nobody makes.
+#[cfg(target_os = "none")]
+#[dispatch_family(r_export)]
+fn never(cx: &CompileCx, #[dynamic(dtype = f32, shape = [])] x: Value) -> Result<Program> {
+    cx.program(x)
 }
 
 #[savvy]
