@@ -39,6 +39,11 @@ impl Files {
         self.0.get(path.as_ref())?.as_deref()
     }
 
+    /// The files that are to be there, with their texts.
+    pub fn texts(&self) -> impl Iterator<Item = (&Path, &str)> {
+        self.0.iter().filter_map(|(path, text)| Some((path.as_path(), text.as_deref()?)))
+    }
+
     /// Writes the files whose text has changed, removes those that are to go, and gives their paths.
     pub fn write(&self) -> io::Result<Vec<&Path>> {
         let mut written = Vec::new();

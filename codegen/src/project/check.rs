@@ -1,6 +1,7 @@
 //! The rules that only the whole package can break.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
@@ -15,7 +16,7 @@ use super::names::{Entity, Names, scope};
 use super::r_files::Definition;
 use super::report::Mistakes;
 use super::sources::{Crate, Source};
-use crate::syntax::{self, DynamicKind, OutputKind, Param, RValue, StaticArg, StaticBody, text};
+use crate::syntax::{self, DType, DynamicKind, OutputKind, Param, RValue, StaticArg, StaticBody, text};
 
 /// Functions that the generated module has besides those of the families.
 const OWN_SYMBOLS: [&str; 3] = ["rs_attach_families", "rs_detach_families", "rs_family"];
@@ -49,7 +50,7 @@ pub(crate) fn check(
         let r_name = r_name(family);
         families.push(DeclaredFamily {
             model: family.model.clone(),
-            path,
+            path: path.into_iter().map(raw).collect(),
             module: package.sources.modules[family.module].path.clone(),
             cfgs: family.cfgs.clone(),
             place: place(source, family.model.fn_name.span()),
@@ -64,7 +65,7 @@ pub(crate) fn check(
 
 /// Families need the generated module: a root without `mod r_families;` is wrong.
 fn has_module(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistakes) {
-    if !exported.is_empty() && !package.sources.has_r_families {
+    if !exported.is_empty() && package.sources.r_families.is_none() {
         let (source, span) = first_item(&package.sources.modules[0]).unwrap_or((0, Span::call_site()));
         mistakes.at(&package.sources.sources[source], span, messages::no_r_families());
     }
@@ -143,6 +144,11 @@ fn reachable(
     None
 }
 
+/// A name as it is written in a path.
+fn raw(name: String) -> String {
+    if syntax::RUST_KEYWORDS.contains(&name.as_str()) { format!("r#{name}") } else { name }
+}
+
 /// The names of the package's own savvy functions, and of those that the generated module always has.
 fn taken_symbols(sources: &Crate) -> BTreeSet<String> {
     let items = sources.modules.iter().flat_map(|module| &module.items);
@@ -179,22 +185,36 @@ fn statics(
         let Some(r) = &fixed.r else { continue };
         let Some(path) = r.ty.named() else { continue };
         match static_enum(package, names, declarations, family.module, path) {
-            Ok(None) => {}
-            Ok(Some(declared)) => {
+            Ok(Static::Rejected) => {}
+            Ok(Static::DType) => {
+                let dtypes: Vec<String> = DType::all().map(DType::variant).collect();
+                defaults(source, "DType", &dtypes, r.default.as_ref(), mistakes);
+            }
+            Ok(Static::Enum(declared)) => {
                 let StaticBody::Enum(variants) = &declared.model.body else { continue };
                 if known.insert(declared.path.clone()) {
                     variants_differ(package, declared, mistakes);
                 }
                 let named: Vec<String> = variants.iter().map(|variant| variant.ident.to_string()).collect();
-                for variant in r.default.iter().flat_map(variants_in) {
-                    if !named.iter().any(|name| variant == name) {
-                        let message =
-                            messages::no_variant(&declared.model.ident, variant, help(variant, &named));
-                        mistakes.at(source, variant.span(), message);
-                    }
-                }
+                defaults(source, &declared.model.ident, &named, r.default.as_ref(), mistakes);
             }
             Err(message) => mistakes.at(source, path.span(), message),
+        }
+    }
+}
+
+/// A default names variants that are there.
+fn defaults(
+    source: &Source,
+    name: impl Display,
+    known: &[String],
+    default: Option<&RValue>,
+    mistakes: &mut Mistakes,
+) {
+    for variant in default.into_iter().flat_map(variants_in) {
+        if !known.iter().any(|name| variant == name) {
+            let message = messages::no_variant(&name, variant, help(variant, known));
+            mistakes.at(source, variant.span(), message);
         }
     }
 }
@@ -216,22 +236,34 @@ fn variants_in(value: &RValue) -> Vec<&Ident> {
     }
 }
 
-/// The enum that a path stands for; none if it has its mistakes already.
+/// What the type of a static argument is.
+enum Static<'a> {
+    Enum(&'a Declared<StaticArg>),
+    /// The runtime's own, whose values are the names of dtypes.
+    DType,
+    /// One that has its mistakes already.
+    Rejected,
+}
+
+/// What a path in a module stands for as the type of a static argument.
 fn static_enum<'a>(
     package: &Package<'_>,
     names: &Names<'_>,
     declarations: &'a Declarations,
     module: usize,
     path: &Path,
-) -> Result<Option<&'a Declared<StaticArg>>, syntax::Message> {
+) -> Result<Static<'a>, syntax::Message> {
     let written = text(path);
     let Some(Entity::Type(module, name)) = names.resolve(module, path) else {
-        return Err(messages::static_unknown(written));
+        return match names.is_ours(module, path, "DType") {
+            true => Ok(Static::DType),
+            false => Err(messages::static_unknown(written)),
+        };
     };
     let whole: Vec<String> =
         package.sources.modules[module].path.iter().cloned().chain([name.clone()]).collect();
     if declarations.rejected.contains(&whole) {
-        return Ok(None);
+        return Ok(Static::Rejected);
     }
     let Some(declared) = declarations.static_types.iter().find(|declared| declared.path == whole) else {
         let mut items = package.sources.modules[module].items.iter();
@@ -249,7 +281,7 @@ fn static_enum<'a>(
         StaticBody::Struct(_) => Err(messages::static_struct(written)),
         StaticBody::Enum(variants) => match variants.iter().find(|variant| !variant.fields.is_empty()) {
             Some(variant) => Err(messages::static_fields(written, &variant.ident)),
-            None => Ok(Some(declared)),
+            None => Ok(Static::Enum(declared)),
         },
     }
 }

@@ -54,8 +54,8 @@ pub struct Project {
     pub package: RPackage,
     /// Its families and types.
     pub model: PackageModel,
-    /// Whether the crate's root declares `mod r_families`, the generated module.
-    pub has_r_families: bool,
+    /// The file of the generated module, if the crate's root declares `mod r_families`; relative to the package's folder.
+    pub r_families: Option<PathBuf>,
     sources: Crate,
     features: BTreeSet<String>,
     /// All families, those that stay in Rust among them, with the indices of their modules.
@@ -160,8 +160,8 @@ pub fn read(folder: impl Into<PathBuf>) -> Result<Project, Error> {
     if mistakes.count() > 0 {
         return Err(Report::of(mistakes, &package.folder).into());
     }
-    let has_r_families = sources.has_r_families;
-    Ok(Project { package, model, has_r_families, sources, features: manifest.features, all })
+    let r_families = sources.r_families.clone();
+    Ok(Project { package, model, r_families, sources, features: manifest.features, all })
 }
 
 impl Project {

@@ -185,8 +185,8 @@ impl<'a> Names<'a> {
     pub(crate) fn is_ours(&self, from: usize, path: &Path, name: &str) -> bool {
         match self.resolve(from, path) {
             Some(Entity::External(path)) => path.last().is_some_and(|last| last == name),
-            Some(_) => false,
-            None => path.segments.last().is_some_and(|last| last.ident == name),
+            // A type of that name hides no macro.
+            _ => path.segments.last().is_some_and(|last| last.ident == name),
         }
     }
 

@@ -45,8 +45,8 @@ pub(crate) struct Crate {
     pub(crate) sources: Vec<Source>,
     /// The root first, each module before those in it.
     pub(crate) modules: Vec<Module>,
-    /// Whether the root declares the module that the generator writes.
-    pub(crate) has_r_families: bool,
+    /// The file of the module that the generator writes, if the root declares it.
+    pub(crate) r_families: Option<PathBuf>,
 }
 
 /// Where the files of a module's modules are.
@@ -143,7 +143,11 @@ impl Reader<'_> {
     fn module(&mut self, parent: usize, item: ItemMod, source: usize, folders: &Folders) -> io::Result<()> {
         let name = item.ident.unraw().to_string();
         if parent == 0 && name == R_FAMILIES {
-            self.out.has_r_families = true;
+            let file = match self.path_attribute(&item.attrs) {
+                Some(path) => folders.paths.join(path.value()),
+                None => folders.modules.join(R_FAMILIES).with_extension("rs"),
+            };
+            self.out.r_families = Some(file);
             return Ok(());
         }
         let around = &self.out.modules[parent];

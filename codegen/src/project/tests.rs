@@ -49,7 +49,10 @@ impl Drop for Package {
 
 /// What is said of a package.
 fn said(name: &str, case: &str) -> String {
-    let package = Package::new(name, case);
+    said_of(&Package::new(name, case))
+}
+
+fn said_of(package: &Package) -> String {
     match crate::generate::files(&package.0) {
         Ok(_) => String::new(),
         Err(error) => error.to_string().replace(&format!("{}/", package.0.display()), ""),
@@ -273,4 +276,50 @@ fn types_are_found_through_imports() {
     let fit = model.output_tree(&[], &path("deep::inner::Fit<Array>")).unwrap();
     assert_eq!(fit.path, ["deep", "inner", "Fit"]);
     assert_eq!(fit.place.file, Path::new("src/rust/src/deep/inner.rs"));
+}
+
+/// Whatever somebody has half written is read or rejected, in the same words each time.
+#[test]
+fn no_edit_of_a_package_makes_the_reader_fail() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) as usize % n
+    };
+    let odd = ["\"", "'", "{", ")", "#", "é", "r#", "/*", "$", "self", "\t", "-1", "::", "cfg", "T", ".."];
+    for case in cases() {
+        let text = fs::read_to_string(&case).unwrap();
+        let package = Package::new("edited", &text);
+        let lib = text.split("//- ").next().unwrap();
+        for _ in 0..10 {
+            let mut tokens = words(lib);
+            for _ in 0..=below(3) {
+                let at = below(tokens.len());
+                match below(4) {
+                    0 => drop(tokens.remove(at)),
+                    1 => tokens.insert(at, tokens[below(tokens.len())]),
+                    2 => tokens[at] = tokens[below(tokens.len())],
+                    _ => tokens[at] = odd[below(odd.len())],
+                }
+            }
+            let edited = tokens.concat();
+            package.file("src/rust/src/lib.rs", &edited);
+            assert_eq!(said_of(&package), said_of(&package), "{edited}");
+        }
+    }
+}
+
+/// A text in words and single characters.
+fn words(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let length =
+            if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let (word, after) = rest.split_at(length);
+        out.push(word);
+        rest = after;
+    }
+    out
 }

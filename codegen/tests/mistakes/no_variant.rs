@@ -12,6 +12,7 @@ mod links {
 #[dispatch_family(r_export)]
 fn fit(
     #[static_arg(default = Kind::Logist)] a: Kind,
+    #[static_arg(default = DType::F33)] dtype: DType,
     #[static_arg(default = vec![Kind::Logit, Kind::DEFAULT])] b: Vec<links::Link>,
 ) -> Result<Program> {
     todo!()
