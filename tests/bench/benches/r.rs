@@ -15,7 +15,7 @@ const LIBRARY: &str = "DISPATCH_BENCH_R_LIB";
 const PLUGIN: &str = "PJRT_PLUGIN_PATH_CPU";
 
 /// A name, and in how many processes it runs.
-const PARTS: [(&str, usize); 8] = [
+const PARTS: [(&str, usize); 9] = [
     ("hit", 3),
     ("arguments", 3),
     ("functions", 3),
@@ -24,6 +24,7 @@ const PARTS: [(&str, usize); 8] = [
     ("miss", 3),
     ("jax", 2),
     ("copies", 1),
+    ("famglm", 1),
 ];
 
 fn main() {

@@ -316,4 +316,51 @@ parts$copies <- function() {
   )
 }
 
+# A logistic regression of 1e5 rows and 10 columns in double precision, against R's own. The design and the responses are
+# plain R data, which are uploaded in each call; with buffers they are uploaded before.
+parts$famglm <- function() {
+  n <- 1e5
+  p <- 10L
+  design <- cbind(1, matrix(stats::rnorm(n * (p - 1L)), n))
+  successes <- stats::rbinom(n, 1L, stats::plogis(design %*% seq(-0.5, 0.5, length.out = p)))
+  buffers <- list(await(pjrt_buffer(design, "f64")), await(pjrt_buffer(as.double(successes), "f64")))
+  # What a summary needs is read.
+  ours <- function(x, y) {
+    fit <- famglm::logistic_fit(x, y, weights = 1, offset = 0)
+    list(as.vector(fit$coefficients), as.vector(fit$standard_errors), as.vector(fit$deviance))
+  }
+  theirs <- function() stats::glm.fit(design, successes, family = stats::binomial())
+  difference <- max(abs(ours(design, successes)[[1L]] / theirs()$coefficients - 1))
+  if (difference > 1e-8) stop("the fits differ by ", difference)
+  # One run at a time, in memory that was tidied up.
+  once <- function(run) {
+    function(n) {
+      gc(FALSE)
+      start <- .Call(floor_now)
+      run()
+      .Call(floor_now) - start
+    }
+  }
+  data <- data.frame(y = successes, design[, -1L])
+  times <- rounds(list(
+    "logistic_fit() of matrices" = once(function() ours(design, successes)),
+    "logistic_fit() of buffers" = once(function() ours(buffers[[1L]], buffers[[2L]])),
+    "glm.fit()" = once(theirs),
+    "fam_glm() of a data frame" = once(function() famglm::fam_glm(y ~ ., "binomial", data)),
+    "glm() of a data frame" = once(function() stats::glm(y ~ ., stats::binomial(), data))
+  ), 15L, 1L, 1L)
+  show_rounds("R: a logistic regression of 1e5 x 10", times)
+  at <- function(name) times[, name]
+  figure("R: glm.fit() of 1e5 x 10", at("glm.fit()") / 1e3, "ms")
+  figure(
+    "R: famglm's logistic_fit() of 1e5 x 10 against glm.fit()", at("logistic_fit() of matrices") / at("glm.fit()"),
+    "times", 0.5
+  )
+  figure("R: the same where the arrays are buffers", at("logistic_fit() of buffers") / at("glm.fit()"), "times")
+  figure(
+    "R: famglm's fam_glm() against glm(), from a data frame",
+    at("fam_glm() of a data frame") / at("glm() of a data frame"), "times"
+  )
+}
+
 parts[[part]]()

@@ -36,7 +36,9 @@ pub struct Prediction<T> {
     pub standard_errors: T,
 }
 
-/// Predicts from the coefficients of a fit.
+/// Predictions from the coefficients of a fit
+///
+/// Predictions for any rows of a design matrix, with their standard errors.
 ///
 /// # Examples
 ///
@@ -81,7 +83,9 @@ pub fn glm_predict(
     })
 }
 
-/// The residuals of a fit.
+/// Residuals of a fit
+///
+/// How far the responses are from the fitted means, in one of four ways.
 ///
 /// # Examples
 ///
@@ -89,8 +93,8 @@ pub fn glm_predict(
 /// x <- model.matrix(~ wool + tension, warpbreaks)
 /// fit <- poisson_fit(x, warpbreaks$breaks, weights = 1, offset = 0)
 /// r <- glm_residuals(warpbreaks$breaks, fit$fitted, weights = 1, family = "poisson")
-/// sum(as_array(r)^2) # the deviance
-/// as_array(fit$deviance)
+/// sum(as.vector(r)^2) # the deviance
+/// as.vector(fit$deviance)
 /// ```
 #[dispatch_family(capacity = 64, r_export)]
 pub fn glm_residuals(

@@ -6,8 +6,9 @@
 //! * `after`: predictions and residuals
 //! * `ridge`: ridge regression
 
-pub mod after;
-pub mod basis;
-pub mod model;
-pub mod newton;
-pub mod ridge;
+mod after;
+mod basis;
+mod model;
+mod newton;
+mod r_families;
+mod ridge;

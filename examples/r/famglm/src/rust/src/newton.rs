@@ -32,7 +32,7 @@ pub struct Fit<T> {
     pub independence: T,
 }
 
-/// Fits a logistic regression by Newton's method.
+/// Logistic regression by Newton's method
 ///
 /// The model is that of `glm()` with `family = binomial`, and so are the start and the rule by which the steps end: the
 /// deviance changes by less than `epsilon * (abs(deviance) + 0.1)`. All steps are one program: nothing goes back and forth
@@ -43,13 +43,13 @@ pub struct Fit<T> {
 /// ```r
 /// x <- cbind(1, mtcars$wt)
 /// fit <- logistic_fit(x, mtcars$am, weights = 1, offset = 0)
-/// as_array(fit$coefficients)
-/// as_array(fit$standard_errors)
-/// as_array(fit$iterations)
+/// as.vector(fit$coefficients)
+/// as.vector(fit$standard_errors)
+/// as.vector(fit$iterations)
 ///
 /// # Another response of the same length: the same program.
 /// logistic_fit(x, mtcars$vs, weights = 1, offset = 0)$deviance
-/// family_stats(logistic_fit)
+/// pjrtdispatch::family_stats(logistic_fit)
 /// ```
 #[dispatch_family(capacity = 32, r_export)]
 pub fn logistic_fit(
@@ -77,17 +77,17 @@ pub fn logistic_fit(
     Ok(cx.program(rows.fit(Family::Binomial, &x, Control::new(epsilon, max_iterations)?))?)
 }
 
-/// Fits a Poisson regression with the logarithm as its link, by Newton's method.
+/// Poisson regression by Newton's method
 ///
-/// The model is that of `glm()` with `family = poisson`, and so are the start and the rule by which the steps end: the
-/// deviance changes by less than `epsilon * (abs(deviance) + 0.1)`.
+/// The model is that of `glm()` with `family = poisson`, whose link is the logarithm, and so are the start and the rule by
+/// which the steps end: the deviance changes by less than `epsilon * (abs(deviance) + 0.1)`.
 ///
 /// # Examples
 ///
 /// ```r
 /// x <- model.matrix(~ wool + tension, warpbreaks)
 /// fit <- poisson_fit(x, warpbreaks$breaks, weights = 1, offset = 0)
-/// setNames(as_array(fit$coefficients), colnames(x))
+/// setNames(as.vector(fit$coefficients), colnames(x))
 ///
 /// # Counts of different times of watching.
 /// hours <- rep(c(1, 2), 27)

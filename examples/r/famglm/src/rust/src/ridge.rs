@@ -18,7 +18,7 @@ pub struct Ridge<T> {
     pub gcv: T,
 }
 
-/// Ridge regression for many penalties at once.
+/// Ridge regression for many penalties at once
 ///
 /// The intercept is not penalised, and the penalty of a coefficient does not depend on the unit of its column: `y` and the
 /// columns of `x` are centred, the columns are scaled to variance 1 (with `n` as the divisor), and for each `lambda`
@@ -32,7 +32,7 @@ pub struct Ridge<T> {
 /// x <- as.matrix(longley[names(longley) != "Employed"])
 /// lambda <- c(0, 0.001, 0.01, 0.1)
 /// fit <- ridge_fit(x, longley$Employed, lambda)
-/// b <- as_array(fit$coefficients)
+/// b <- as.matrix(fit$coefficients)
 /// dimnames(b) <- list(lambda, colnames(x))
 /// b
 /// ```

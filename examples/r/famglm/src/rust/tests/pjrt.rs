@@ -280,6 +280,30 @@ fn residuals_are_those_of_the_definitions() -> Result<()> {
     Ok(())
 }
 
+/// Without an intercept the responses and the means have different sums.
+#[test]
+fn the_squared_residuals_add_up_to_the_deviance() -> Result<()> {
+    let client = client();
+    let x = (&[1.0, 2.0, 0.5, 3.0, -1.0], [5, 1]);
+    let weights = [1.0, 2.0, 0.5, 1.0, 3.0];
+    let (shares, counts) = ([0.0, 1.0, 0.5, 1.0, 0.0], [3.0, 2.0, 0.0, 9.0, 1.0]);
+    let fits = [
+        (Family::Binomial, shares, logistic().call(x, &shares, &weights, 0.3, 1e-14, 25)?),
+        (Family::Poisson, counts, PoissonFit::new(&client).call(x, &counts, &weights, 0.3, 1e-14, 25)?),
+    ];
+    for (family, y, fit) in fits {
+        let residuals =
+            GlmResiduals::new(&client).call(&y, &fit.fitted, &weights, family, Residual::Deviance)?;
+        let squares = numbers(&residuals).iter().map(|r| r * r).sum::<f64>();
+        assert_close(&fit.deviance, &[squares], 1e-12);
+        // The estimate makes the score zero.
+        let fitted = numbers(&fit.fitted);
+        let score: f64 = (0..5).map(|i| x.0[i] * weights[i] * (y[i] - fitted[i])).sum();
+        assert!(score.abs() < 1e-10, "{family:?}: {score:e}");
+    }
+    Ok(())
+}
+
 /// One column: the slope is the covariance over the variance and the penalty.
 #[test]
 fn ridge_regression_of_one_column_shrinks_its_slope() -> Result<()> {

@@ -46,15 +46,18 @@ pub struct Resampled<T> {
     pub key: T,
 }
 
-/// The bootstrap: the statistic of many samples, drawn from one sample with replacement.
+/// The bootstrap
+///
+/// Draws samples from one sample, with replacement, and computes a statistic of each: its spread is the error of the
+/// statistic.
 ///
 /// # Examples
 ///
 /// ```r
 /// b <- bootstrap(mtcars$mpg, rng_key(1L), statistic = "median")
-/// as_array(b$estimate)
-/// as_array(b$standard_error)
-/// quantile(as_array(b$replicates), c(0.025, 0.975))
+/// as.vector(b$estimate)
+/// as.vector(b$standard_error)
+/// quantile(as.vector(b$replicates), c(0.025, 0.975))
 /// ```
 #[dispatch_family(capacity = 32, r_export)]
 pub fn bootstrap(

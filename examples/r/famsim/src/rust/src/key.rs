@@ -3,7 +3,7 @@
 use dispatch_runtime::graph::{Key, Value};
 use dispatch_runtime::prelude::*;
 
-/// Makes the key of a seed.
+/// Keys of random numbers
 ///
 /// A simulation draws its random numbers with a key: the same key gives the same numbers, on every device. R's own generator
 /// and `set.seed()` have no part in it.
@@ -12,7 +12,7 @@ use dispatch_runtime::prelude::*;
 ///
 /// ```r
 /// rng_key(1L)
-/// identical(as_array(rng_key(1L)), as_array(rng_key(1L)))
+/// identical(as.vector(rng_key(1L)), as.vector(rng_key(1L)))
 /// ```
 #[dispatch_family(capacity = 4, r_export)]
 pub fn rng_key(

@@ -4,6 +4,7 @@
 //! * `options`: prices of options by Monte-Carlo, in sums that are updated in place
 //! * `bootstrap`: standard errors by resampling
 
-pub mod bootstrap;
-pub mod key;
-pub mod options;
+mod bootstrap;
+mod key;
+mod options;
+mod r_families;

@@ -46,7 +46,7 @@ pub struct Simulated<T> {
     pub standard_error: T,
 }
 
-/// Simulates more paths of a price, and what options on it are worth.
+/// Simulate options on more paths of a price
 ///
 /// The price moves as in the model of Black and Scholes. Options of all strikes are priced on the same paths. `sums` is used
 /// up by the call: its memory holds the sums that come back.
@@ -61,12 +61,12 @@ pub struct Simulated<T> {
 ///   )
 ///   sums <- step$sums
 /// }
-/// as_array(step$price)
-/// as_array(step$standard_error)
+/// as.vector(step$price)
+/// as.vector(step$standard_error)
 /// black_scholes(c(95, 105), spot = 100, rate = 0.05, volatility = 0.2, maturity = 1)
 ///
 /// # One program for all calls.
-/// family_stats(simulate_options)
+/// pjrtdispatch::family_stats(simulate_options)
 /// ```
 #[dispatch_family(capacity = 32, r_export)]
 #[allow(clippy::too_many_arguments)] // they are those of the R function

@@ -144,6 +144,27 @@ fn a_simulation_in_pieces_is_one_simulation() -> Result<()> {
 }
 
 #[test]
+fn sums_of_pieces_with_other_means_are_those_of_all_rows() -> Result<()> {
+    let piece = |sums: &Sums<Array>, spot: f64| {
+        simulator().call(sums, &STRIKES, spot, RATE, VOLATILITY, MATURITY, 5000, 1, Payoff::Call)
+    };
+    let first = piece(&nothing_yet(10)?, 100.0)?.sums;
+    let alone = Sums { key: client().array(&first.key.to_vec::<u64>()?, [2])?, ..nothing_yet(0)? };
+    let (mean, squares) = (numbers(&first.mean), numbers(&first.squares));
+    let second = piece(&alone, 160.0)?.sums;
+    let both = piece(&first, 160.0)?.sums;
+    for i in 0..STRIKES.len() {
+        let between = numbers(&second.mean)[i] - mean[i];
+        let expected = squares[i] + numbers(&second.squares)[i] + between * between * 2500.0;
+        let got = numbers(&both.squares)[i];
+        assert!((got / expected - 1.0).abs() < 1e-12, "{got}, not {expected}");
+        let expected = mean[i] + between / 2.0;
+        assert!((numbers(&both.mean)[i] / expected - 1.0).abs() < 1e-12);
+    }
+    Ok(())
+}
+
+#[test]
 fn a_key_decides_on_all_numbers() -> Result<()> {
     let price = |seed| Ok::<_, Error>(numbers(&simulate(&nothing_yet(seed)?, 5000, 1, Payoff::Call)?.price));
     assert_eq!(price(7)?, price(7)?);
