@@ -8,7 +8,7 @@ use crate::engine::RawBuffer;
 use crate::family::{BodyLeaf, BodyLeaves, Compiled};
 use crate::key::Sink;
 use crate::leaf::Leaf;
-use crate::signature::{CheckTree, Field};
+use crate::signature::{CheckTree, Field, Scope};
 use crate::{Array, Aval};
 
 /// The structure of a program's results: [`Array`], `()`, tuples and arrays of structures, and structs that derive
@@ -226,6 +226,12 @@ pub trait InputTree: CheckTree {
     /// The struct of what another language has for its fields.
     #[doc(hidden)]
     fn build<S: TreeSource<Self::Leaf>>(source: S) -> Result<Self, S::Error>
+    where
+        Self: Sized;
+
+    /// Shows what each field that is an array or a list of arrays has to be: its path, and its scope with its index there.
+    #[doc(hidden)]
+    fn declare(path: &str, visit: &mut dyn FnMut(String, &'static Scope, usize))
     where
         Self: Sized;
 

@@ -38,6 +38,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
     let path = |name: &str| code! { __dispatch::field_path(path, #name) };
     let describe = scope.describe(|name| code! { #name }, path);
     let leaves = scope.leaves(|name| code! { #name }, path);
+    let declare = scope.declare(path);
     let dtypes: Vec<TokenStream> = (0..tree.groups.len())
         .map(|i| {
             let name = dtype_name(i);
@@ -113,6 +114,13 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
                 ) -> ::core::result::Result<Self, __S::Error> {
                     __dispatch::TreeSource::enter(&source, &__SCOPE)?;
                     ::core::result::Result::Ok(#ident { #(#built),* })
+                }
+
+                fn declare(
+                    path: &str,
+                    visit: &mut dyn ::core::ops::FnMut(::std::string::String, &'static __dispatch::Scope, usize),
+                ) {
+                    #declare
                 }
 
                 fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {

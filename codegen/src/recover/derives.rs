@@ -34,6 +34,11 @@ pub(crate) fn input_tree(input: &DeriveInput) -> TokenStream {
                 ) {
                 }
                 fn describe(&self, path: &str, parts: &mut ::std::vec::Vec<__dispatch::Part>) {}
+                fn declare(
+                    path: &str,
+                    visit: &mut dyn ::core::ops::FnMut(::std::string::String, &'static __dispatch::Scope, usize),
+                ) {
+                }
                 fn build<__S: __dispatch::TreeSource<__Leaf>>(
                     source: __S,
                 ) -> ::core::result::Result<Self, __S::Error> {

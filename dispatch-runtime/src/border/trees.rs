@@ -125,6 +125,34 @@ mod tests {
         );
     }
 
+    #[dispatch_family]
+    #[allow(dead_code)] // only its declaration is looked at
+    fn of_a_net(#[dynamic] net: Net<Aval>, #[dynamic(dtype = f64, shape = [])] x: Aval) -> Result<Program> {
+        let _ = (&net.first, &net.r#type, &net.pair, &net.first.w, &net.first.biases);
+        Program::host([], [x], |_| Ok(vec![]))
+    }
+
+    #[test]
+    fn a_family_shows_what_its_arrays_have_to_be() {
+        use crate::family::DeclaredFamily;
+        let mut all = Vec::new();
+        OfANet::declare(&mut |path, scope, field| {
+            let spec = &scope.fields[field];
+            let leaf = spec.leaf.as_ref().unwrap();
+            all.push(format!("{path}: {} of {}, {:?}", spec.is_list, scope.owner, leaf.dtype));
+        });
+        assert_eq!(
+            all,
+            [
+                "net$first$w: false of Layer, Choice([F32, F64])",
+                "net$first$biases: true of Layer, Same(0)",
+                "net$type: false of Net, One(F32)",
+                "net$pair: true of Net, One(I32)",
+                "x: false of of_a_net, One(F64)",
+            ]
+        );
+    }
+
     #[test]
     fn the_error_of_a_source_is_that_of_the_struct() {
         struct Nothing;

@@ -68,6 +68,10 @@ pub trait DeclaredFamily: Sized {
     /// The signature of the dynamic arguments.
     #[doc(hidden)]
     fn scope() -> &'static Scope;
+
+    /// Shows what each array and each list of arrays has to be: its path, and its scope with its index there.
+    #[doc(hidden)]
+    fn declare(visit: &mut dyn FnMut(String, &'static Scope, usize));
 }
 
 /// Makes a family with another capacity, eviction policy or device than its declaration says.

@@ -30,6 +30,8 @@ pub struct FieldSpec {
     pub name: &'static str,
     /// Dtype and shape of each of its arrays; none for a nested struct, which has its own scope.
     pub leaf: Option<LeafSpec>,
+    /// Whether it is a list of such arrays.
+    pub is_list: bool,
 }
 
 /// What an array must be.

@@ -56,6 +56,16 @@ pub fn flag(value: bool) -> Result<Root> {
     Root::make(|| unsafe { Rf_ScalarLogical(value.into()) })
 }
 
+/// A logical vector.
+pub fn flags(values: &[bool]) -> Result<Root> {
+    // SAFETY: the vector has room for the values.
+    Root::make(|| unsafe {
+        let out = Rf_allocVector(LGLSXP, values.len() as Length);
+        values.iter().enumerate().for_each(|(i, &value)| LOGICAL(out).add(i).write(value.into()));
+        out
+    })
+}
+
 /// A number.
 pub fn double(value: f64) -> Result<Root> {
     // SAFETY: the function takes any number.

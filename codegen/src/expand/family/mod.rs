@@ -129,6 +129,20 @@ fn declared(family: &Family) -> TokenStream {
             #settings.default_device = ::core::option::Option::Some(#path);
         }
     });
+    let scope = local_scope(family);
+    let declare = scope.declare(|name| code! { ::std::string::String::from(#name) });
+    // Structs are named as in all other places, by what they hold.
+    let declare = match scope.is_nested() {
+        false => declare,
+        true => code! {
+            fn all<__L: __dispatch::Leaf>(
+                visit: &mut dyn ::core::ops::FnMut(::std::string::String, &'static __dispatch::Scope, usize),
+            ) {
+                #declare
+            }
+            all::<__dispatch::Array>(visit);
+        },
+    };
     code! {
         impl __dispatch::DeclaredFamily for #type_name {
             fn settings() -> __dispatch::Settings {
@@ -151,6 +165,13 @@ fn declared(family: &Family) -> TokenStream {
 
             fn scope() -> &'static __dispatch::Scope {
                 &__SCOPE
+            }
+
+            #[allow(unused_variables)]
+            fn declare(
+                visit: &mut dyn ::core::ops::FnMut(::std::string::String, &'static __dispatch::Scope, usize),
+            ) {
+                #declare
             }
         }
     }

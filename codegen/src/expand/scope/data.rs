@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 
 use super::{Scope, code, plain};
-use crate::syntax::{Class, DTypes, Dim, Dynamic, Leading, Leaves, Shape};
+use crate::syntax::{Class, Count, DTypes, Dim, Dynamic, Leading, Leaves, Shape};
 
 impl Scope<'_> {
     /// The scope as a value of the runtime's `Scope`.
@@ -35,7 +35,8 @@ impl Scope<'_> {
                 }
             }
         };
-        code! { __dispatch::FieldSpec { name: #name, leaf: #leaf } }
+        let is_list = field.leaves().is_some_and(|leaves| !matches!(leaves.count, Count::One));
+        code! { __dispatch::FieldSpec { name: #name, leaf: #leaf, is_list: #is_list } }
     }
 
     fn dtype_data(&self, field: &Dynamic, leaves: &Leaves) -> TokenStream {

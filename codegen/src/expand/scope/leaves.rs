@@ -83,6 +83,21 @@ impl Scope<'_> {
         code! { #(#fields)* }
     }
 
+    /// Statements that show each field, or those of a struct, to `visit`.
+    pub fn declare(&self, path: impl Fn(&str) -> TokenStream) -> TokenStream {
+        let fields = self.fields.iter().enumerate().map(|(i, (_, field))| {
+            let path = path(&plain(&field.name));
+            match &field.kind {
+                DynamicKind::Leaves(_) => code! { visit(#path, &__SCOPE, #i); },
+                DynamicKind::Tree(_) => {
+                    let declare = tree_call(field, "declare", &code! { &#path, visit });
+                    code! { #declare; }
+                }
+            }
+        });
+        code! { #(#fields)* }
+    }
+
     /// The fields as the reference check takes them.
     pub fn check_fields(&self) -> TokenStream {
         let fields = self.fields.iter().map(|(_, field)| {

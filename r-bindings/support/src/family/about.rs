@@ -2,7 +2,7 @@
 
 use dispatch_runtime::cache::Part;
 use dispatch_runtime::family::{Difference, Explanation};
-use dispatch_runtime::signature::{Dim, Lead, LeafSpec, Scope, ShapeSpec};
+use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
 
 use super::{Exported, Function, Kind, Slot, State};
 use crate::arg::arg;
@@ -20,7 +20,7 @@ use crate::{entry, make};
 /// | `"explain"` | the values of all arguments, in order | a named list: `hit`, `message`, and by part `part`, `now`, `cached` |
 /// | `"warm"` | the same; an array may be `list(dtype =, shape =)` | `NULL` |
 /// | `"clear"` | | `NULL` |
-/// | `"signature"` | | what each argument takes, a named character vector |
+/// | `"signature"` | | columns with a row for each array and static value: `argument`, its path; `static`, `donated`; `dtype`, `shape`, in words; and the `capacity` |
 pub fn ask(
     functions: &[&dyn Function],
     name: savvy::Sexp,
@@ -137,49 +137,78 @@ fn explained(explanation: &Explanation) -> Result<SEXP> {
     ])
 }
 
-/// `f32 or f64 [n]`, `list of f32 [2,k]`, `list`, `static`.
+/// A row for each array, list of arrays and static value, in order, as columns.
 fn signature<F: Exported>() -> Result<SEXP> {
-    let scope = F::scope();
-    let mut fields = scope.fields.iter();
-    let texts: Vec<String> = F::FORMALS
-        .iter()
-        .map(|formal| match formal.kind {
-            Kind::Static => "static".into(),
-            kind => {
-                let spec = fields.next().and_then(|field| field.leaf.as_ref());
-                match (kind, spec) {
-                    (_, None) => "list".into(),
-                    (Kind::List, Some(spec)) => format!("list of {}", leaf_text(scope, spec)),
-                    (_, Some(spec)) => leaf_text(scope, spec),
-                }
-            }
-        })
-        .collect();
-    let named = F::FORMALS.iter().map(|formal| formal.name).zip(texts.iter().map(String::as_str));
-    Ok(named_strings(named)?.release())
+    let mut rows = Vec::new();
+    F::declare(&mut |path, scope, field| rows.push(Row::of(path, scope, field)));
+    let mut rows = rows.into_iter().peekable();
+    let mut all = Vec::new();
+    for formal in F::FORMALS {
+        if formal.kind == Kind::Static {
+            all.push(Row { argument: formal.name.to_owned(), ..Row::default() });
+            continue;
+        }
+        let is_part = |row: &Row| row.argument.split('$').next() == Some(formal.name);
+        while let Some(row) = rows.next_if(is_part) {
+            all.push(row);
+        }
+    }
+    let flags = |get: fn(&Row) -> bool| make::flags(&all.iter().map(get).collect::<Vec<_>>());
+    let texts =
+        |get: fn(&Row) -> Option<&str>| make::optional_strings(&all.iter().map(get).collect::<Vec<_>>());
+    list_of(&[
+        ("argument", texts(|row| Some(&row.argument))?),
+        ("static", flags(|row| row.dtype.is_none())?),
+        ("donated", flags(|row| row.donated)?),
+        ("dtype", texts(|row| row.dtype.as_deref())?),
+        ("shape", texts(|row| row.shape.as_deref())?),
+        ("capacity", make::sizes(&[i64::try_from(F::settings().capacity).unwrap_or(i64::MAX)])?),
+    ])
 }
 
-fn leaf_text(scope: &Scope, spec: &LeafSpec) -> String {
-    use dispatch_runtime::signature::DTypeSpec::Same;
-    let dtype = match spec.dtype {
-        Same(other) => format!("dtype({})", scope.fields[other].name),
-        dtype => dtype.text(),
-    };
-    let shape = match spec.shape {
-        ShapeSpec::Same(other) => format!("shape({})", scope.fields[other].name),
-        ShapeSpec::Dims(lead, dims) => {
-            let lead = match lead {
-                Lead::None => None,
-                Lead::Any => Some("..".to_owned()),
-                Lead::Named(n) => Some(format!("{}..", scope.names[n])),
-            };
-            let dims = dims.iter().map(|dim| match dim {
-                Dim::Fixed(n) => n.to_string(),
-                Dim::Any => "_".into(),
-                Dim::Captured(n) => scope.names[*n].to_owned(),
-            });
-            format!("[{}]", lead.into_iter().chain(dims).collect::<Vec<_>>().join(","))
+/// What is told of an array, or of a static value.
+#[derive(Default)]
+struct Row {
+    argument: String,
+    donated: bool,
+    dtype: Option<String>,
+    shape: Option<String>,
+}
+
+impl Row {
+    fn of(path: String, scope: &Scope, field: usize) -> Row {
+        let spec = &scope.fields[field];
+        let Some(leaf) = &spec.leaf else { return Row { argument: path, ..Row::default() } };
+        let around = path.strip_suffix(spec.name).unwrap_or_default();
+        let other = |field: usize| format!("{around}{}", scope.fields[field].name);
+        let dtype = match leaf.dtype {
+            DTypeSpec::Same(field) => format!("dtype of {}", other(field)),
+            dtype => dtype.text(),
+        };
+        let shape = match leaf.shape {
+            ShapeSpec::Same(field) => format!("shape of {}", other(field)),
+            ShapeSpec::Dims(lead, dims) => pattern(scope, lead, dims),
+        };
+        Row {
+            donated: leaf.donate,
+            dtype: Some(if spec.is_list { format!("list of {dtype}") } else { dtype }),
+            shape: Some(shape),
+            argument: path,
         }
+    }
+}
+
+/// `(batch.., m, 3, _)`
+fn pattern(scope: &Scope, lead: Lead, dims: &[Dim]) -> String {
+    let lead = match lead {
+        Lead::None => None,
+        Lead::Any => Some("..".to_owned()),
+        Lead::Named(n) => Some(format!("{}..", scope.names[n])),
     };
-    format!("{dtype} {shape}{}", if spec.donate { ", donated" } else { "" })
+    let dims = dims.iter().map(|dim| match dim {
+        Dim::Fixed(n) => n.to_string(),
+        Dim::Any => "_".into(),
+        Dim::Captured(n) => scope.names[*n].to_owned(),
+    });
+    format!("({})", lead.into_iter().chain(dims).collect::<Vec<_>>().join(", "))
 }

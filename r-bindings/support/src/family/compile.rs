@@ -3,21 +3,22 @@
 //! PJRT cannot end a compile. Who interrupts leaves it behind; it goes on, and a later call that has the same program
 //! for the same device takes its result instead of compiling anew.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use dispatch_runtime::engine;
+use dispatch_runtime::family::{Explanation, Family};
 use dispatch_runtime::program::Source;
 use dispatch_runtime::{Device, Error};
 
 use crate::executable::name;
 use crate::fault::{Fault, Result};
 use crate::main_thread::{self, MainThread};
-use crate::progress::{self, Progress};
+use crate::progress::Progress;
 use crate::unwind::check_interrupt;
-use crate::{background, memory};
+use crate::{background, compiles, memory};
 
 type Done = dispatch_runtime::Result<Box<dyn engine::Executable>>;
 
@@ -89,7 +90,6 @@ fn direct(device: Device, source: &Source) -> Done {
 }
 
 fn interruptible(device: Device, source: &Source) -> Result<Done> {
-    let verbose = progress::is_verbose()?;
     let start = Instant::now();
     let done = match attempt(device, source)? {
         Err(error) if memory::is_exhausted(&error) => {
@@ -98,11 +98,36 @@ fn interruptible(device: Device, source: &Source) -> Result<Done> {
         }
         done => done,
     };
-    if verbose && done.is_ok() {
-        let seconds = start.elapsed().as_secs_f64();
-        progress::log(&format!("compiled {} for {device} in {seconds:.3} s", name(source)))?;
+    if done.is_ok() {
+        COMPILED.get().set(Some(start.elapsed()));
     }
     Ok(done)
+}
+
+/// How long the last compile took that nobody was told of yet.
+static COMPILED: MainThread<Cell<Option<Duration>>> = MainThread::new(Cell::new(None));
+
+/// Tells who wants to hear of it if a family's call has compiled; of a call that failed later nothing is told.
+#[inline]
+pub(super) fn tell(name: &str, family: &Family, is_ok: bool) -> Result<()> {
+    match COMPILED.get().take() {
+        Some(took) if is_ok => told(name, family, took),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn told(name: &str, family: &Family, took: Duration) -> Result<()> {
+    if !compiles::are_told()? {
+        return Ok(());
+    }
+    // The entry was used last; what it was before is what the others are.
+    let keys = family.keys();
+    let reason = match keys.split_first() {
+        Some((new, others)) => Explanation::nearest(new, others).to_string(),
+        None => "miss".into(),
+    };
+    compiles::tell(&format!("{name}(): {reason}"), took.as_secs_f64())
 }
 
 fn attempt(device: Device, source: &Source) -> Result<Done> {

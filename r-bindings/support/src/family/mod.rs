@@ -135,7 +135,9 @@ impl<F: Exported> Slot<F> {
             None => crate::client::of_platform(&crate::client::default_platform())?,
         };
         let family = state.instance(client)?;
-        run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), first))
+        let result = run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), first));
+        compile::tell(F::NAME, family.family(), result.is_ok())?;
+        result
     }
 
     #[inline]
