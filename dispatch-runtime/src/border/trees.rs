@@ -144,11 +144,11 @@ mod tests {
         assert_eq!(
             all,
             [
-                "net$first$w: false of Layer, Choice([F32, F64])",
+                "net$first$w: false of Layer, Choice([f32, f64])",
                 "net$first$biases: true of Layer, Same(0)",
-                "net$type: false of Net, One(F32)",
-                "net$pair: true of Net, One(I32)",
-                "x: false of of_a_net, One(F64)",
+                "net$type: false of Net, One(f32)",
+                "net$pair: true of Net, One(i32)",
+                "x: false of of_a_net, One(f64)",
             ]
         );
     }
