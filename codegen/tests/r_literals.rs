@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use dispatch_codegen::syntax::{self, Param, RValue};
+use dispatch_codegen::syntax::{self, Param, RKind, RValue};
 
 /// What R writes for a default of this type.
 fn literal(ty: &str, default: &str) -> String {
@@ -98,6 +98,18 @@ fn r_reads_each_form_of_a_default_as_its_value() {
     let pairs: Vec<(String, String)> =
         cases.into_iter().map(|(ty, default, value)| (literal(ty, &default), value)).collect();
     compare(&pairs);
+}
+
+#[test]
+fn r_reads_a_vector_where_its_function_is_hidden() {
+    let mut vector = RValue::vector(RKind::Integer, vec![RValue::Integer(1), RValue::Integer(2)]);
+    vector.qualify();
+    let mut empty = RValue::vector(RKind::Double, vec![]);
+    empty.qualify();
+    compare(&[
+        (format!("(function(c = {vector}) c)()"), "1:2".to_owned()),
+        (format!("(function(numeric, x = {empty}) x)()"), "double(0)".to_owned()),
+    ]);
 }
 
 /// Doubles of every size, as their shortest digits.

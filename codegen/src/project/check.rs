@@ -58,6 +58,7 @@ pub(crate) fn check(
             r_name,
         });
     }
+    qualify(package, &mut families);
     let names = type_names(package, names, &declarations);
     let Declarations { input_trees, output_trees, static_types, .. } = declarations;
     PackageModel { name: package.name.to_owned(), families, input_trees, output_trees, static_types, names }
@@ -142,6 +143,26 @@ fn reachable(
     };
     mistakes.at(&package.sources.sources[family.source], model.fn_name.span(), message);
     None
+}
+
+/// A default that calls a function of R's, as `c(1, 2)` does, calls it in spite of what has its name: an argument of the
+/// family, another family, or a function of the package.
+fn qualify(package: &Package<'_>, families: &mut [DeclaredFamily]) {
+    let own = package.r_code.iter().map(|definition| definition.name.clone());
+    let own: BTreeSet<String> = own.chain(families.iter().map(|family| family.r_name.clone())).collect();
+    for family in families {
+        let arguments = family.model.params.iter().map(|param| param.name().unraw().to_string());
+        let arguments: Vec<String> = arguments.collect();
+        for param in &mut family.model.params {
+            let Param::Static(fixed) = param else { continue };
+            let Some(default) = fixed.r.as_mut().and_then(|r| r.default.as_mut()) else { continue };
+            let is_hidden =
+                |name: &str| own.contains(name) || arguments.iter().any(|argument| argument == name);
+            if default.function().is_some_and(is_hidden) {
+                default.qualify();
+            }
+        }
+    }
 }
 
 /// A name as it is written in a path.
@@ -231,7 +252,7 @@ fn help(variant: &Ident, variants: &[String]) -> String {
 fn variants_in(value: &RValue) -> Vec<&Ident> {
     match value {
         RValue::Variant(variant) => vec![variant],
-        RValue::Vector(_, values) => values.iter().flat_map(variants_in).collect(),
+        RValue::Vector { values, .. } => values.iter().flat_map(variants_in).collect(),
         _ => Vec::new(),
     }
 }

@@ -227,6 +227,27 @@ fn families_are_found_wherever_they_stand() {
     assert_eq!(found, want);
 }
 
+#[test]
+fn defaults_call_functions_of_r_in_spite_of_what_has_their_names() {
+    let of = |case: &str| {
+        let package = Package::new("masks", &format!("mod r_families;\n{case}"));
+        let model = super::read(&package.0).unwrap_or_else(|error| panic!("{error}")).model;
+        let (_, fixed) = model.families[0].model.statics().next().unwrap();
+        fixed.r.as_ref().unwrap().default.as_ref().unwrap().to_string()
+    };
+    let family = |others: &str| {
+        format!(
+            "#[dispatch_family(r_export)] fn f(#[static_arg(default = vec![1, 2])] a: Vec<i64>{others}) -> Result<Program> {{}}\n"
+        )
+    };
+    assert_eq!(of(&family("")), "c(1L, 2L)");
+    assert_eq!(of(&family(", #[static_arg] c: bool")), "base::c(1L, 2L)");
+    assert_eq!(of(&family(", #[static_arg] numeric: bool")), "c(1L, 2L)");
+    let twin = "#[dispatch_family(r_export)] fn c() -> Result<Program> {}";
+    assert_eq!(of(&(family("") + twin)), "base::c(1L, 2L)");
+    assert_eq!(of(&(family("") + "//- R/own.R\nc <- function(...) 1\n")), "base::c(1L, 2L)");
+}
+
 /// A glob brings what it sees, and makes it no more visible than it is.
 #[test]
 fn a_glob_does_not_open_what_is_closed() {

@@ -214,7 +214,7 @@ fn vector(expr: &Expr, ty: &RType, inner: &RType, length: Option<&Expr>) -> syn:
         RType::Double(_) => RKind::Double,
         _ => RKind::String,
     };
-    Ok(RValue::Vector(kind, values))
+    Ok(RValue::vector(kind, values))
 }
 
 enum Elements {

@@ -15,9 +15,9 @@ use proc_macro2::Ident;
 /// assert_eq!(RValue::Integer(3_000_000_001).to_string(), "3000000001");
 /// assert_eq!(RValue::Double(f64::NEG_INFINITY).to_string(), "-Inf");
 /// assert_eq!(RValue::String("a \"b\" é".into()).to_string(), r#""a \"b\" \u00e9""#);
-/// let sizes = [1, 2].map(RValue::Integer).to_vec();
-/// assert_eq!(RValue::Vector(RKind::Integer, sizes).to_string(), "c(1L, 2L)");
-/// assert_eq!(RValue::Vector(RKind::Double, vec![]).to_string(), "numeric(0)");
+/// let sizes = RValue::vector(RKind::Integer, [1, 2].map(RValue::Integer).to_vec());
+/// assert_eq!(sizes.to_string(), "c(1L, 2L)");
+/// assert_eq!(RValue::vector(RKind::Double, vec![]).to_string(), "numeric(0)");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum RValue {
@@ -34,7 +34,14 @@ pub enum RValue {
     /// A variant of an enum, by its name in Rust.
     Variant(Ident),
     /// A vector of values that are one each.
-    Vector(RKind, Vec<RValue>),
+    Vector {
+        /// What the values are.
+        kind: RKind,
+        /// The values.
+        values: Vec<RValue>,
+        /// Whether the function that makes it is named as R's own: `base::c(1L, 2L)`.
+        qualified: bool,
+    },
 }
 
 /// What the values of a vector are.
@@ -47,6 +54,35 @@ pub enum RKind {
     String,
 }
 
+impl RValue {
+    /// A vector of these values.
+    pub fn vector(kind: RKind, values: Vec<RValue>) -> RValue {
+        RValue::Vector { kind, values, qualified: false }
+    }
+
+    /// The function that the expression calls, if it calls one.
+    ///
+    /// An argument or a function of the package that has its name would be called instead, unless it is qualified.
+    pub fn function(&self) -> Option<&'static str> {
+        let RValue::Vector { kind, values, .. } = self else { return None };
+        match (values.as_slice(), kind) {
+            ([_], _) => None,
+            ([_, ..], _) => Some("c"),
+            ([], RKind::Logical) => Some("logical"),
+            ([], RKind::Integer) => Some("integer"),
+            ([], RKind::Double) => Some("numeric"),
+            ([], RKind::String) => Some("character"),
+        }
+    }
+
+    /// Names the function as R's own.
+    pub fn qualify(&mut self) {
+        if let RValue::Vector { qualified, .. } = self {
+            *qualified = true;
+        }
+    }
+}
+
 impl fmt::Display for RValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,7 +92,9 @@ impl fmt::Display for RValue {
             RValue::Double(value) => double(f, *value),
             RValue::String(value) => string(f, value),
             RValue::Variant(variant) => string(f, &super::variant_name(variant)),
-            RValue::Vector(kind, values) => vector(f, *kind, values),
+            RValue::Vector { values, qualified, .. } => {
+                vector(f, self.function().unwrap_or_default(), values, *qualified)
+            }
         }
     }
 }
@@ -104,17 +142,13 @@ fn string(f: &mut fmt::Formatter<'_>, value: &str) -> fmt::Result {
     f.write_char('"')
 }
 
-fn vector(f: &mut fmt::Formatter<'_>, kind: RKind, values: &[RValue]) -> fmt::Result {
+fn vector(f: &mut fmt::Formatter<'_>, function: &str, values: &[RValue], qualified: bool) -> fmt::Result {
+    let from = if qualified { "base::" } else { "" };
     match values {
-        [] => f.write_str(match kind {
-            RKind::Logical => "logical(0)",
-            RKind::Integer => "integer(0)",
-            RKind::Double => "numeric(0)",
-            RKind::String => "character(0)",
-        }),
+        [] => write!(f, "{from}{function}(0)"),
         [only] => write!(f, "{only}"),
         [first, others @ ..] => {
-            write!(f, "c({first}")?;
+            write!(f, "{from}{function}({first}")?;
             others.iter().try_for_each(|value| write!(f, ", {value}"))?;
             f.write_char(')')
         }
