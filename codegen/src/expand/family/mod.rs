@@ -20,10 +20,14 @@ pub(super) fn expand(family: &Family) -> TokenStream {
     let (alias, scope, declared) = (alias(), scope(family), declared(family));
     let (methods, call, defaults) = (methods(family), call_struct(family), defaults(family));
     let cfgs = &family.cfgs;
+    // The compiler complains of a name where the user has written it, once.
+    let is_upper = |param: &Param| param.name().to_string().contains(char::is_uppercase);
+    let names = family.params.iter().any(is_upper).then(|| code! { #[allow(non_snake_case)] });
     code! {
         #function
         #item
         #(#cfgs)*
+        #names
         const _: () = {
             #alias
             #declared

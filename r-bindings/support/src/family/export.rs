@@ -12,6 +12,7 @@
 #[macro_export]
 macro_rules! export {
     ($family:path as $name:literal = $symbol:ident($($argument:ident: $kind:ident),* $(,)?)) => {
+        #[allow(non_snake_case)]
         const _: () = {
             static __DISPATCH_SLOT: $crate::family::Slot<$family> = $crate::family::Slot::new();
 
@@ -74,6 +75,7 @@ macro_rules! export {
 #[macro_export]
 macro_rules! absent {
     ($name:literal = $symbol:ident($($argument:ident),* $(,)?)) => {
+        #[allow(non_snake_case)]
         const _: () = {
             // SAFETY: the name is this function's own, which the generated C code knows.
             #[unsafe(no_mangle)]
