@@ -52,6 +52,8 @@ demo: ## install what is missing, get the plugin, build and run the main job fro
 	@scripts/install-r target/r-lib
 	@echo "== from R: a dispatcher, compiled once, called again"
 	@R_LIBS=target/r-lib Rscript --vanilla examples/r/dispatch.R
+	@echo "== from R: regressions of the package famglm, whose families are written in Rust"
+	@R_LIBS=target/r-lib Rscript --vanilla examples/r/regression.R
 
 .PHONY: test
 test: ## the same set-up, then every test, on the default plugin
