@@ -3,9 +3,10 @@
 use syn::Path;
 
 use super::{code_of, links, or, plain, rd, sentences};
-use crate::project::PackageModel;
+use crate::project::{Declared, PackageModel};
 use crate::syntax::{
-    Capture, Class, Count, DType, DTypes, Dim, Dynamic, DynamicKind, Group, Leading, Leaves, Pattern, Shape,
+    Capture, Class, Count, DType, DTypes, Dim, Dynamic, DynamicKind, Group, InputTree, Leading, Leaves,
+    Pattern, Shape,
 };
 
 /// The arguments of a family, or the fields of an `InputTree`.
@@ -18,6 +19,8 @@ pub(crate) struct Scope<'a> {
     /// The module in which its types are written.
     pub(crate) module: &'a [String],
     pub(crate) package: &'a PackageModel,
+    /// Whether it was said already that all of it is donated.
+    pub(crate) all_donated: bool,
 }
 
 impl Scope<'_> {
@@ -61,7 +64,7 @@ impl Scope<'_> {
             text.push_str(&explained);
         }
         text.push('.');
-        if leaves.donate {
+        if leaves.donate && !self.all_donated {
             text.push_str(match &leaves.count {
                 Count::One => " It is donated: the call may use its memory for a result",
                 _ => " They are donated: the call may use their memory for results",
@@ -130,6 +133,7 @@ impl Scope<'_> {
             prefix,
             module: tree.module(),
             package: self.package,
+            all_donated: self.all_donated || self.donates_all(tree),
         };
         let items: Vec<String> = tree
             .model
@@ -141,7 +145,24 @@ impl Scope<'_> {
                 format!("\\item{{{}}}{{{text}}}", rd::code(&plain(&field.name)))
             })
             .collect();
-        format!("A list with these elements:\n\\describe{{\n{}\n}}", items.join("\n"))
+        let donated = match scope.all_donated && !self.all_donated {
+            true => {
+                "All of it is donated: the call may use its memory for results, and using the arrays afterwards is an \
+                 error. "
+            }
+            false => "",
+        };
+        format!("{donated}A list with these elements:\n\\describe{{\n{}\n}}", items.join("\n"))
+    }
+
+    /// Whether every array in a struct is donated.
+    fn donates_all(&self, tree: &Declared<InputTree>) -> bool {
+        tree.model.fields.iter().all(|field| match &field.kind {
+            DynamicKind::Leaves(leaves) => leaves.donate,
+            DynamicKind::Tree(path) => {
+                self.package.input_tree(tree.module(), path).is_some_and(|inner| self.donates_all(inner))
+            }
+        })
     }
 }
 

@@ -104,6 +104,7 @@ fn arguments(package: &PackageModel, family: &DeclaredFamily) -> Vec<Argument> {
         prefix: String::new(),
         module: &family.module,
         package,
+        all_donated: false,
     };
     let describe = |(index, param): (usize, &Param)| match param {
         Param::Dynamic(dynamic) => Argument {

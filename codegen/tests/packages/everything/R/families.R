@@ -156,6 +156,11 @@ fit.ridge <- structure(
 #' }}
 #' }
 #' @param x An array of dtype \code{f32} and shape \code{(n)}.
+#' @param momentum All of it is donated: the call may use its memory for results, and using the arrays afterwards is an error. A list with these elements:
+#' \describe{
+#' \item{\code{w}}{Of the weights. An array of dtype \code{f32} and shape \code{(k, n)}.}
+#' \item{\code{b}}{An array of dtype \code{f32} and shape \code{(n)}.}
+#' }
 #' @param state An array of dtype \code{f32} and shape \code{(n)}. It is donated: the call may use its memory for a result, and using the array afterwards is an error.
 #' @param others A list of scalars, each of dtype \code{i32}.
 #' @param pair A list of 2 arrays, each of dtype \code{bool} and shape \code{(2)}. They are donated: the call may use their memory for results, and using the array afterwards is an error.
@@ -181,8 +186,8 @@ fit.ridge <- structure(
 #' @export
 #' @noMd
 step <- structure(
-  function(params, x, state, others, pair)
-    .Call(savvy_rs_step__impl, params, x, state, others, pair),
+  function(params, x, momentum, state, others, pair)
+    .Call(savvy_rs_step__impl, params, x, momentum, state, others, pair),
   class = "dispatch_family", family = "step"
 )
 

@@ -156,6 +156,7 @@ fn step(
     #[dynamic]
     params: Params<Aval>,
     #[dynamic(dtype = f32, shape = [n])] x: Aval,
+    #[dynamic] momentum: Momentum<Aval>,
     #[dynamic(dtype = f32, shape = [n], donate)] state: Aval,
     #[dynamic(dtype = i32, shape = [])] others: Vec<Aval>,
     #[dynamic(dtype = bool, shape = [2], donate)] pair: [Aval; 2],
@@ -174,6 +175,16 @@ struct Params<T> {
     /// More
     #[dynamic]
     inner: Inner<T>,
+}
+
+/// What the steps remember.
+#[derive(InputTree)]
+struct Momentum<T> {
+    /// Of the weights.
+    #[dynamic(dtype = f32, shape = [k, n], donate)]
+    w: T,
+    #[dynamic(dtype = f32, shape = [n], donate)]
+    b: T,
 }
 
 #[derive(InputTree)]
