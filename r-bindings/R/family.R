@@ -44,27 +44,28 @@
 #' @name dispatch_family
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu") && nzchar(system.file(package = "famglm"))
 #' # famglm is one of the examples in the sources of this toolkit.
-#' ridge <- getExportedValue("famglm", "ridge")
-#' ridge
-#' x <- as.matrix(longley[1:6])
-#' fit <- ridge(x, longley$Employed, 1)
-#' str(family_stats(ridge))
-#' family_explain(ridge, x[1:10, ], longley$Employed[1:10], 1)
-#' expect_no_compile(ridge(2 * x, longley$Employed, 2))
-#' family_clear(ridge)
+#' ridge_fit <- getExportedValue("famglm", "ridge_fit")
+#' x <- as.matrix(longley[names(longley) != "Employed"])
+#' fit <- ridge_fit(x, longley$Employed, lambda = c(0, 0.1))
+#' as_array(fit$coefficients)
+#' ridge_fit
+#' str(family_stats(ridge_fit))
+#' family_explain(ridge_fit, x[1:10, ], longley$Employed[1:10], lambda = 1)
+#' fit <- expect_no_compile(ridge_fit(2 * x, longley$Employed, lambda = c(1, 2)))
+#' family_clear(ridge_fit)
 NULL
 
 # The functions of a package's families are made by the generator, which also makes `rs_family()` in the package's
-# namespace: `rs_family(name, what, args)`, with `args` a list of all arguments in order, by name, or NULL. It gives for
+# namespace: `rs_family(name, what, args)`, with `args` a list of all arguments in order, or NULL. It gives for
 #
 #   "stats"      list(hits, misses, compiles, evictions, entries, bytes), numbers
 #   "entries"    a list with a named character vector for each program, the last used first: part of the key -> value
 #   "explain"    list(hit, message, part, now, cached), as `rs_dispatch_explain()`
 #   "warm"       NULL; an array may be list(dtype, shape)
 #   "clear"      NULL
-#   "signature"  a list of columns with a row for each array and static argument, in order: `argument`, its path
-#                (`x`, `params$w`); `static` and `donated`, logical; and `dtype` and `shape`, strings for people such as
-#                "f32 or f64" and "(m, k)", NA of a static argument; `capacity`, a number
+#   "signature"  a list of columns with a row for each array, list of arrays and static value, in order: `argument`, its
+#                path (`x`, `params$w`); `static` and `donated`, logical; `dtype` and `shape` in words, such as "f32 or f64"
+#                and "(m, k)", NA of a static value; and `capacity`, a number
 family_do <- function(f, what, args = NULL) {
   name <- family_name(f)
   rs_family <- get0("rs_family", environment(f), mode = "function")
@@ -159,7 +160,7 @@ format.dispatch_family <- function(x, ...) {
   if (is.character(told)) {
     return(c(head, told))
   }
-  c(head, family_signature(told$signature), "", family_entries(told$signature, told$stats, told$entries))
+  c(head, family_signature(told$signature), "", family_entries(told$signature$capacity, told$stats, told$entries))
 }
 
 # The call with its defaults, in as many lines as it takes.
@@ -169,28 +170,44 @@ family_usage <- function(x, name) {
   arguments <- names(formals)
   defaults <- vapply(formals[!required], function(default) paste(deparse(default), collapse = " "), "")
   arguments[!required] <- paste(arguments[!required], "=", defaults)
-  line <- sprintf("%s(%s)", name, paste(arguments, collapse = ", "))
-  if (nchar(line) <= getOption("width")) line else strwrap(line, getOption("width"), exdent = 4)
+  arguments <- paste0(arguments, c(rep(",", max(0L, length(arguments) - 1L)), ")"))
+  if (length(formals) == 0L) {
+    return(sprintf("%s()", name))
+  }
+  lines <- sprintf("%s(%s", name, arguments[[1L]])
+  for (argument in arguments[-1L]) {
+    last <- length(lines)
+    if (nchar(lines[[last]]) + nchar(argument) < getOption("width")) {
+      lines[[last]] <- paste(lines[[last]], argument)
+    } else {
+      lines <- c(lines, paste0("    ", argument))
+    }
+  }
+  lines
 }
 
-# A line for each array and static argument.
+# A line for each array and static value.
 family_signature <- function(signature) {
   if (length(signature$argument) == 0L) {
     return(character())
   }
   what <- ifelse(signature$static, "static", paste(signature$dtype, signature$shape))
-  what <- paste0(what, ifelse(signature$donated, ", donated", ""))
-  paste0("  ", format(signature$argument), "  ", what)
+  paste0("  ", format(signature$argument), "  ", what, ifelse(signature$donated, ", donated", ""))
 }
 
 # How many programs are listed.
 family_entries_shown <- 10L
 
 # What was done, and a line for each program, the last used first.
-family_entries <- function(signature, stats, entries) {
-  counts <- sprintf(
-    "%s of at most %.0f; %s, %s, %s", counted(stats$entries, "program"), signature$capacity, counted(stats$hits, "hit"),
-    counted(stats$misses, "miss", "misses"), counted(stats$evictions, "eviction")
+family_entries <- function(capacity, stats, entries) {
+  # A family without a limit has a number that no machine can hold.
+  limit <- if (capacity < 2^32) sprintf(" of at most %.0f", capacity) else ""
+  counts <- paste(
+    c(
+      paste0(counted(stats$entries, "program"), limit), counted(stats$hits, "hit"), counted(stats$misses, "miss", "misses"),
+      if (stats$evictions > 0) counted(stats$evictions, "eviction")
+    ),
+    collapse = ", "
   )
   if (length(entries) == 0L) {
     return(counts)

@@ -18,6 +18,7 @@
 #' | back to R | [as_array()], [as_raw()], [await()], [is_ready()], [as_array_async()] |
 #' | programs | [pjrt_program()], [pjrt_compile()], [pjrt_execute()], [inspect_hlo()] |
 #' | dispatchers | [dispatcher()], [dispatch()], [dispatch_explain()], [expect_no_compile()], [dispatcher_stats()] |
+#' | functions of other packages, made of Rust | [family_stats()], [family_explain()], [family_warm()], [family_clear()] |
 #' | nested lists | [build_tree()], [flatten()], [unflatten()], [map_tree()], [tree_path()], [tree_diff()] |
 #'
 #' @section Errors:

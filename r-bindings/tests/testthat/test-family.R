@@ -38,6 +38,8 @@ fit_told <- list(
   )
 )
 
+none_done <- list(hits = 0, misses = 0, compiles = 0, evictions = 0, entries = 0, bytes = 0)
+
 test_that("a family prints its signature and its programs", {
   local_width(80)
   expect_snapshot(print(family_of(function(x, params, iterations = 25L) NULL, fit_told)))
@@ -47,8 +49,8 @@ test_that("a family prints its signature and its programs", {
 test_that("a family without programs, and one with many, print what there is", {
   local_width(80)
   none <- list(
-    signature = lapply(fit_told$signature, `[`, 1L), entries = list(),
-    stats = list(hits = 0, misses = 0, compiles = 0, evictions = 0, entries = 0, bytes = 0)
+    signature = c(lapply(fit_told$signature[1:5], `[`, 1L), capacity = 2^63), entries = list(),
+    stats = none_done
   )
   expect_snapshot(print(family_of(function(x) NULL, none)))
   many <- fit_told
@@ -68,6 +70,7 @@ test_that("long signatures and tables are wrapped", {
   shown <- format(family_of(f, wide))
   expect_true(all(nchar(shown) <= 60))
   expect_snapshot(writeLines(shown))
+  expect_equal(format(family_of(function() NULL, list(signature = list(capacity = 1), stats = none_done, entries = list())))[[2]], "fit()")
 })
 
 test_that("what cannot be told is said, and the function still prints", {
