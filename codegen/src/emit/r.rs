@@ -143,7 +143,7 @@ fn attaching(package: &str) -> String {
          #' @useDynLib {package}, .registration = TRUE\n\
          #' @importFrom pjrtdispatch {IMPORTED}\n\
          #' @noRd\n\
-         attach_families <- function() rs_attach_families(asNamespace(\"pjrtdispatch\")$raise_)\n\
+         attach_families <- function() rs_attach_families(base::asNamespace(\"pjrtdispatch\")$raise_)\n\
          detach_families <- function() rs_detach_families()\n"
     )
 }

@@ -75,12 +75,12 @@ rng_key <- structure(
 #' @details
 #' A program is compiled for each combination of dtypes, shapes and static values that is new,
 #' and kept for the calls that follow (at most 32).
-#' @param sums The simulation so far: \code{new_sums()}, or the \code{sums} of the call before. A list with these elements:
+#' @param sums The simulation so far: \code{new_sums()}, or the \code{sums} of the call before. All of it is donated: the call may use its memory for results, and using the arrays afterwards is an error. A list with these elements:
 #' \describe{
-#' \item{\code{key}}{The key of the random numbers to come. An array of dtype \code{ui64} and shape \code{(2)}. It is donated: the call may use its memory for a result, and using the array afterwards is an error.}
-#' \item{\code{paths}}{How many paths there were. A scalar of dtype \code{f64}. It is donated: the call may use its memory for a result, and using the array afterwards is an error.}
-#' \item{\code{mean}}{The mean of the discounted payoffs, for each strike. An array of dtype \code{f64} and shape \code{(strikes)}. It is donated: the call may use its memory for a result, and using the array afterwards is an error.}
-#' \item{\code{squares}}{The sum of their squared differences from the mean. An array of dtype \code{f64} and shape \code{(strikes)}. It is donated: the call may use its memory for a result, and using the array afterwards is an error.}
+#' \item{\code{key}}{The key of the random numbers to come. An array of dtype \code{ui64} and shape \code{(2)}.}
+#' \item{\code{paths}}{How many paths there were. A scalar of dtype \code{f64}.}
+#' \item{\code{mean}}{The mean of the discounted payoffs, for each strike. An array of dtype \code{f64} and shape \code{(strikes)}.}
+#' \item{\code{squares}}{The sum of their squared differences from the mean. An array of dtype \code{f64} and shape \code{(strikes)}.}
 #' }
 #' @param strike The strikes of the options. An array of dtype \code{f64} and shape \code{(options)}.
 #' @param spot The price today. A scalar of dtype \code{f64}.
@@ -143,5 +143,5 @@ simulate_options <- structure(
 #' @useDynLib famsim, .registration = TRUE
 #' @importFrom pjrtdispatch family_stats
 #' @noRd
-attach_families <- function() rs_attach_families(asNamespace("pjrtdispatch")$raise_)
+attach_families <- function() rs_attach_families(base::asNamespace("pjrtdispatch")$raise_)
 detach_families <- function() rs_detach_families()

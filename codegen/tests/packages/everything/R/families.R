@@ -216,5 +216,5 @@ no_words <- structure(
 #' @useDynLib everything, .registration = TRUE
 #' @importFrom pjrtdispatch family_stats
 #' @noRd
-attach_families <- function() rs_attach_families(asNamespace("pjrtdispatch")$raise_)
+attach_families <- function() rs_attach_families(base::asNamespace("pjrtdispatch")$raise_)
 detach_families <- function() rs_detach_families()

@@ -478,5 +478,5 @@ many <- structure(
 #' @useDynLib families, .registration = TRUE
 #' @importFrom pjrtdispatch family_stats
 #' @noRd
-attach_families <- function() rs_attach_families(asNamespace("pjrtdispatch")$raise_)
+attach_families <- function() rs_attach_families(base::asNamespace("pjrtdispatch")$raise_)
 detach_families <- function() rs_detach_families()

@@ -38,6 +38,7 @@ dispatch_r::export!(crate::Ridge as "fit.ridge" = savvy_rs_fit_ridge__ffi(
 dispatch_r::export!(crate::Step as "step" = savvy_rs_step__ffi(
     params: tree,
     x: array,
+    momentum: tree,
     state: array,
     others: list,
     pair: exact,
