@@ -9,7 +9,7 @@ if (!requireNamespace("roxygen2", quietly = TRUE)) {
 }
 pages <- list.files(file.path(package, "man"), full.names = TRUE)
 stopifnot(length(pages) > 0)
-wrong <- unlist(lapply(pages, function(page) format(tools::checkRd(page))))
+wrong <- unlist(lapply(pages, function(page) format(tools::checkRd(page, encoding = "UTF-8", def_enc = TRUE))))
 
 copy <- file.path(tempfile(), basename(package))
 dir.create(dirname(copy))

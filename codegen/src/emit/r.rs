@@ -18,6 +18,22 @@ const WIDTH: usize = 100;
 ///
 /// Pages of families that are no more go. A page that is written by hand stays as it is, and one that roxygen2 has made of
 /// other files as well.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use dispatch_codegen::{emit, project};
+///
+/// let folder = Path::new("famglm");
+/// let project = project::read(folder)?;
+/// for path in emit::r_side(&project.model, folder)?.write()? {
+///     println!("wrote {}", path.display());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// A file cannot be read, or `R/families.R` is one of the author's.
 pub fn r_side(package: &PackageModel, folder: &Path) -> io::Result<Files> {
     let mut files = Files::default();
     let families_r = folder.join("R/families.R");

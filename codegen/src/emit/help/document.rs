@@ -11,8 +11,15 @@ use crate::syntax::{DevicePolicy, Param};
 /// The help page of a family.
 pub(crate) fn page(package: &PackageModel, family: &DeclaredFamily) -> Page {
     let model = &family.model;
-    let mut parts = markdown::read(&model.docs.lines, &|name| links::link(package, name)).into_iter();
-    let intro = parts.next().unwrap_or_default();
+    let mut parts =
+        markdown::read(&model.docs.lines, &|name| links::link(package, name)).into_iter().peekable();
+    let mut intro = parts.next().unwrap_or_default();
+    if intro.blocks.is_empty() {
+        // The text begins with a heading: the title, unless it is that of a section.
+        if let Some(titled) = parts.next_if(|part| !part.heading.as_deref().is_some_and(is_section)) {
+            intro = titled;
+        }
+    }
     let mut page = Page { name: family.r_name.clone(), ..Page::default() };
     introduce(&mut page, intro);
     let mut value = String::new();
@@ -35,10 +42,10 @@ pub(crate) fn page(package: &PackageModel, family: &DeclaredFamily) -> Page {
 /// Title, description and details are the first paragraph, the second, and the rest.
 fn introduce(page: &mut Page, intro: Part) {
     let mut blocks = intro.blocks.into_iter().filter(|block| !block.rd.is_empty()).peekable();
-    let title = blocks.next_if(|block| block.paragraph);
-    page.title = match title {
-        Some(block) => {
-            let line = block.rd.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = intro.heading.or_else(|| blocks.next_if(|block| block.paragraph).map(|block| block.rd));
+    page.title = match first {
+        Some(text) => {
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
             line.strip_suffix('.').filter(|line| !line.ends_with('.')).unwrap_or(&line).to_owned()
         }
         None => format!("The program family \\code{{{}}}", page.name),
@@ -51,16 +58,32 @@ fn introduce(page: &mut Page, intro: Part) {
     page.details = markdown::joined(&rest).unwrap_or_default();
 }
 
+/// Whether a section with this heading has a place of its own in a page.
+fn is_section(heading: &str) -> bool {
+    let heading = heading.to_lowercase();
+    [&EXAMPLES[..], &VALUE, &DETAILS, &REFERENCES, &SEE_ALSO].concat().contains(&heading.as_str())
+}
+
+const EXAMPLES: [&str; 2] = ["example", "examples"];
+const VALUE: [&str; 5] = ["value", "return", "returns", "result", "results"];
+const DETAILS: [&str; 1] = ["details"];
+const REFERENCES: [&str; 2] = ["reference", "references"];
+const SEE_ALSO: [&str; 1] = ["see also"];
+
 /// A section by its heading.
 fn take(page: &mut Page, value: &mut String, part: Part) {
     let heading = part.heading.unwrap_or_default();
     let text = || markdown::joined(&part.blocks);
     match heading.to_lowercase().as_str() {
-        "example" | "examples" => page.examples = examples(page.examples.take(), &part.blocks),
-        "value" | "return" | "returns" | "result" | "results" => *value = text().unwrap_or_default(),
-        "details" => page.details = paragraphs(&[&page.details, &text().unwrap_or_default()]),
-        "reference" | "references" => page.references = text(),
-        "see also" => page.see_also = text().unwrap_or_default(),
+        heading if EXAMPLES.contains(&heading) => {
+            page.examples = examples(page.examples.take(), &part.blocks)
+        }
+        heading if VALUE.contains(&heading) => *value = text().unwrap_or_default(),
+        heading if DETAILS.contains(&heading) => {
+            page.details = paragraphs(&[&page.details, &text().unwrap_or_default()])
+        }
+        heading if REFERENCES.contains(&heading) => page.references = text(),
+        heading if SEE_ALSO.contains(&heading) => page.see_also = text().unwrap_or_default(),
         _ => {
             if let Some(text) = text() {
                 // In roxygen's comments a colon ends the heading.

@@ -191,6 +191,54 @@ step <- structure(
   class = "dispatch_family", family = "step"
 )
 
+#' @title The words of Poincaré
+#' @description
+#' Under a heading, with é and “quotes”.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param a An array of dtype \code{c64} or \code{bf16} and shape \code{(_)}, where \code{_} is any size.
+#' @return
+#' A list of 3 arrays.
+#' @seealso
+#' \code{\link{logistic}()} for a fit, and \code{\link{lm}()}.
+#'
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+under_heading <- structure(
+  function(a)
+    .Call(savvy_rs_under_heading__impl, a),
+  class = "dispatch_family", family = "under_heading"
+)
+
+#' @title The program family \code{only_examples}
+#' @description
+#' The program family \code{only_examples}.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param a A scalar of dtype \code{bool}.
+#' @return
+#' A list without elements.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @examples
+#' \dontshow{if (pjrtdispatch::plugins_downloaded("cpu")) withAutoprint(\{ # examplesIf}
+#' only_examples(1)
+#' \dontshow{\}) # examplesIf}
+#' @export
+#' @noMd
+only_examples <- structure(
+  function(a)
+    .Call(savvy_rs_only_examples__impl, a),
+  class = "dispatch_family", family = "only_examples"
+)
+
 #' @title The program family \code{no_words}
 #' @description
 #' The program family \code{no_words}.

@@ -70,8 +70,18 @@ SEXP savvy_rs_no_words__impl(SEXP c_arg__a) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_only_examples__impl(SEXP c_arg__a) {
+    SEXP res = savvy_rs_only_examples__ffi(c_arg__a);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_step__impl(SEXP c_arg__params, SEXP c_arg__x, SEXP c_arg__momentum, SEXP c_arg__state, SEXP c_arg__others, SEXP c_arg__pair) {
     SEXP res = savvy_rs_step__ffi(c_arg__params, c_arg__x, c_arg__momentum, c_arg__state, c_arg__others, c_arg__pair);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_under_heading__impl(SEXP c_arg__a) {
+    SEXP res = savvy_rs_under_heading__ffi(c_arg__a);
     return handle_result(res);
 }
 
@@ -83,7 +93,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_fit_ridge__impl", (DL_FUNC) &savvy_rs_fit_ridge__impl, 15},
     {"savvy_rs_logistic__impl", (DL_FUNC) &savvy_rs_logistic__impl, 4},
     {"savvy_rs_no_words__impl", (DL_FUNC) &savvy_rs_no_words__impl, 1},
+    {"savvy_rs_only_examples__impl", (DL_FUNC) &savvy_rs_only_examples__impl, 1},
     {"savvy_rs_step__impl", (DL_FUNC) &savvy_rs_step__impl, 6},
+    {"savvy_rs_under_heading__impl", (DL_FUNC) &savvy_rs_under_heading__impl, 1},
     {NULL, NULL, 0}
 };
 

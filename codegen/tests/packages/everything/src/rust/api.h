@@ -6,4 +6,6 @@ SEXP savvy_rs_family__ffi(SEXP c_arg__name, SEXP c_arg__what, SEXP c_arg__args);
 SEXP savvy_rs_fit_ridge__ffi(SEXP c_arg__x, SEXP c_arg__y, SEXP c_arg__weights, SEXP c_arg__offset, SEXP c_arg__offset64, SEXP c_arg__any, SEXP c_arg__n, SEXP c_arg__lambda, SEXP c_arg__limit, SEXP c_arg__sizes, SEXP c_arg__flags, SEXP c_arg__text, SEXP c_arg__intercept, SEXP c_arg__links, SEXP c_arg__level);
 SEXP savvy_rs_logistic__ffi(SEXP c_arg__x, SEXP c_arg__y, SEXP c_arg__iterations, SEXP c_arg__link);
 SEXP savvy_rs_no_words__ffi(SEXP c_arg__a);
+SEXP savvy_rs_only_examples__ffi(SEXP c_arg__a);
 SEXP savvy_rs_step__ffi(SEXP c_arg__params, SEXP c_arg__x, SEXP c_arg__momentum, SEXP c_arg__state, SEXP c_arg__others, SEXP c_arg__pair);
+SEXP savvy_rs_under_heading__ffi(SEXP c_arg__a);

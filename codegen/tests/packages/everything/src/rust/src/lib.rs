@@ -195,6 +195,28 @@ struct Inner<T> {
     r#type: T,
 }
 
+/// # The words of Poincaré
+///
+/// Under a heading, with é and “quotes”.
+///
+/// # See also
+///
+/// [Logistic] for a fit, and [`lm()`].
+#[dispatch_family(r_export)]
+fn under_heading(#[dynamic(dtype = [c64, bf16], shape = [_])] a: Aval) -> Result<Program<[Array; 3]>> {
+    todo!()
+}
+
+/// # Examples
+///
+/// ```r
+/// only_examples(1)
+/// ```
+#[dispatch_family(r_export)]
+fn only_examples(#[dynamic(dtype = bool, shape = [])] a: Aval) -> Result<Program<()>> {
+    todo!()
+}
+
 #[dispatch_family(r_export)]
 fn no_words(#[dynamic(dtype = f64, shape = [2, 3])] a: Aval) -> Result<Program> {
     todo!()

@@ -44,6 +44,14 @@ dispatch_r::export!(crate::Step as "step" = savvy_rs_step__ffi(
     pair: exact,
 ));
 
+dispatch_r::export!(crate::UnderHeading as "under_heading" = savvy_rs_under_heading__ffi(
+    a: array,
+));
+
+dispatch_r::export!(crate::OnlyExamples as "only_examples" = savvy_rs_only_examples__ffi(
+    a: array,
+));
+
 dispatch_r::export!(crate::NoWords as "no_words" = savvy_rs_no_words__ffi(a: array));
 
 /// Calls a function with the package's functions of R.
@@ -52,6 +60,8 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::Logistic>(),
         family::function::<crate::Ridge>(),
         family::function::<crate::Step>(),
+        family::function::<crate::UnderHeading>(),
+        family::function::<crate::OnlyExamples>(),
         family::function::<crate::NoWords>(),
     ])
 }
