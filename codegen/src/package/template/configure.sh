@@ -77,9 +77,9 @@ fi
 link=
 if [ "$(uname)" = Linux ]; then
   # Only R's entry point is seen from outside. The library stays in the process, as plugins keep pointers into it.
-  # What nobody calls, and the names for debuggers, are most of its size.
+  # What nobody calls, and of a released library what debuggers read, are most of its size.
   link="-Wl,--exclude-libs,ALL -Wl,-z,nodelete -Wl,--gc-sections"
-  [ -z "$vendored" ] || link="$link -Wl,--strip-debug"
+  [ "$profile" != release ] || link="$link -Wl,--strip-debug"
 fi
 
 echo "using $cargo, $rustc, profile $profile"
