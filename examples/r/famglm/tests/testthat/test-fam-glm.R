@@ -185,3 +185,15 @@ test_that("profiles of a fit are not needed for its confidence intervals", {
     confint(fam_glm(am ~ wt, "binomial", mtcars)), confint.default(glm(am ~ wt, binomial, mtcars))
   )
 })
+
+test_that("arguments of the families that fit no row are errors that name them", {
+  expect_error(logistic_fit(cbind(1, mtcars$wt), mtcars$am, weights = 1:3, offset = 0), "`weights` has to be one number")
+  expect_error(glm_residuals(mtcars$am, mtcars$vs, weights = 1:3, family = "poisson"), "`weights` has to be one number")
+  fit <- logistic_fit(cbind(1, mtcars$wt), mtcars$am, 1, 0)
+  expect_error(
+    glm_predict(cbind(1, 2), fit$coefficients, fit$covariance, offset = c(1, 2), family = "binomial"),
+    "`offset` has to be one number"
+  )
+  expect_error(logistic_fit(cbind(1, mtcars$wt), mtcars$am[-1], 1, 0), "argument `y`: expected shape", fixed = TRUE)
+  expect_error(glm_residuals(mtcars$am, mtcars$vs, 1, "gaussian"), "one of \"binomial\", \"poisson\"", fixed = TRUE)
+})

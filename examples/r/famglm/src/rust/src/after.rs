@@ -3,7 +3,7 @@
 use dispatch_runtime::graph::Value;
 use dispatch_runtime::prelude::*;
 
-use crate::model::Family;
+use crate::model::{for_each_row, Failure, Family};
 
 /// The scale of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StaticArg)]
@@ -71,16 +71,16 @@ pub fn glm_predict(
     /// The scale of the predictions.
     #[static_arg(default = Scale::Response)]
     r#type: Scale,
-) -> Result<Program<Prediction<Array>>> {
-    let eta = x.matmul(&coefficients) + offset;
+) -> Result<Program<Prediction<Array>>, Failure> {
+    let eta = x.matmul(&coefficients) + for_each_row("offset", offset, n)?;
     // The diagonal of x V t(x), without the rest of it.
     let standard_errors = (x.matmul(&covariance) * &x).sum(1).sqrt();
-    cx.program(match r#type {
+    Ok(cx.program(match r#type {
         Scale::Link => Prediction { fit: eta, standard_errors },
         Scale::Response => {
             Prediction { fit: family.mean(&eta), standard_errors: standard_errors * family.variance_at(&eta) }
         }
-    })
+    })?)
 }
 
 /// Residuals of a fit
@@ -114,9 +114,10 @@ pub fn glm_residuals(
     /// Which residuals.
     #[static_arg(default = Residual::Deviance)]
     r#type: Residual,
-) -> Result<Program> {
+) -> Result<Program, Failure> {
+    let weights = for_each_row("weights", weights, n)?;
     let difference = &y - &fitted;
-    cx.program(match r#type {
+    Ok(cx.program(match r#type {
         // Rounding makes what is almost 0 negative.
         Residual::Deviance => {
             difference.sign() * (weights * family.deviance(&y, &fitted)).maximum(0.0).sqrt()
@@ -124,5 +125,5 @@ pub fn glm_residuals(
         Residual::Pearson => difference * (weights / family.variance(&fitted)).sqrt(),
         Residual::Response => difference,
         Residual::Working => difference / family.variance(&fitted),
-    })
+    })?)
 }

@@ -1,7 +1,12 @@
 //! The two models: how a mean belongs to a linear predictor, and how far a mean is from a response.
 
+use std::error::Error;
+
 use dispatch_runtime::graph::Value;
 use dispatch_runtime::prelude::*;
+
+/// What a body may fail with: its message is that of the error in R.
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// The distribution of the responses, with its canonical link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, StaticArg)]
@@ -83,4 +88,13 @@ fn x_log_x(x: &Value) -> Value {
 /// `x log(x / y)`, which is 0 for `x = 0`.
 fn x_log_ratio(x: &Value, y: &Value) -> Value {
     x.gt(0.0).select(x * (x / y).log(), 0.0)
+}
+
+/// An argument that is one number for all of `n` rows or one for each, as one for each.
+pub fn for_each_row(name: &str, value: Value, n: i64) -> Result<Value, Failure> {
+    match *value.shape() {
+        [] => Ok(value.broadcast_to([n])),
+        [m] if m == n => Ok(value),
+        _ => Err(format!("`{name}` has to be one number or a vector of {n}, not {}", value.aval()).into()),
+    }
 }

@@ -1,14 +1,10 @@
 //! The fits.
 
-use std::error::Error;
-
 use dispatch_runtime::graph::{while_loop, TriangularOptions, Value};
 use dispatch_runtime::prelude::*;
 
 use crate::basis::Basis;
-use crate::model::Family;
-
-type Failure = Box<dyn Error + Send + Sync>;
+use crate::model::{for_each_row, Failure, Family};
 
 /// What a fit gives.
 #[derive(OutputTree)]
@@ -147,12 +143,11 @@ struct Rows {
 impl Rows {
     fn new(x: &Value, y: Value, weights: Value, offset: Value) -> Result<Rows, Failure> {
         let n = x.shape()[0];
-        let each = |name, value: Value| match *value.shape() {
-            [] => Ok(value.broadcast_to([n])),
-            [m] if m == n => Ok(value),
-            _ => Err(format!("`{name}` has to be one number or a vector of {n}, not {:?}", value.aval())),
-        };
-        Ok(Rows { y, weights: each("weights", weights)?, offset: each("offset", offset)? })
+        Ok(Rows {
+            y,
+            weights: for_each_row("weights", weights, n)?,
+            offset: for_each_row("offset", offset, n)?,
+        })
     }
 
     /// Newton's method as iterated least squares, in the basis of the columns.

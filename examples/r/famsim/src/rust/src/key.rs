@@ -11,8 +11,12 @@ use dispatch_runtime::prelude::*;
 /// # Examples
 ///
 /// ```r
-/// rng_key(1L)
-/// identical(as.vector(rng_key(1L)), as.vector(rng_key(1L)))
+/// key <- rng_key(1L)
+/// key
+/// numbers <- function(key) as.vector(bootstrap(mtcars$mpg, key, replicates = 3L)$replicates)
+/// numbers(key)
+/// numbers(rng_key(1L))
+/// numbers(rng_key(2L))
 /// ```
 #[dispatch_family(capacity = 4, r_export)]
 pub fn rng_key(
