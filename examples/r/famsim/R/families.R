@@ -57,8 +57,12 @@ bootstrap <- structure(
 #' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
 #' @examples
 #' \dontshow{if (pjrtdispatch::plugins_downloaded("cpu")) withAutoprint(\{ # examplesIf}
-#' rng_key(1L)
-#' identical(as.vector(rng_key(1L)), as.vector(rng_key(1L)))
+#' key <- rng_key(1L)
+#' key
+#' numbers <- function(key) as.vector(bootstrap(mtcars$mpg, key, replicates = 3L)$replicates)
+#' numbers(key)
+#' numbers(rng_key(1L))
+#' numbers(rng_key(2L))
 #' \dontshow{\}) # examplesIf}
 #' @export
 #' @noMd
