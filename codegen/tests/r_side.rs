@@ -148,3 +148,18 @@ fn a_file_of_the_author_is_not_overwritten() {
     assert!(error.starts_with("R/families.R is the name of a generated file"), "{error}");
     assert_eq!(copy.read("R/families.R"), "mine <- 1\n");
 }
+
+#[test]
+fn examples_that_r_cannot_read_are_errors_at_their_family() {
+    let copy = Copy::new("examples");
+    copy.edit("/// step(list(w = 1, b = 2), 1:3)", "/// step(list(w = 1, b = 2), 1:3");
+    let project = project::read(&copy.0).unwrap_or_else(|error| panic!("{error}"));
+    let error = r_side(&project.model, &copy.0).unwrap_err().to_string();
+    let line = 1 + copy.read("src/rust/src/lib.rs").lines().position(|line| line == "fn step(").unwrap();
+    assert_eq!(
+        error,
+        format!(
+            "src/rust/src/lib.rs:{line}:4: the R code in the examples of `step` cannot be read: `(` is never closed"
+        )
+    );
+}

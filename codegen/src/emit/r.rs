@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::{Files, help, namespace};
-use crate::project::{self, DeclaredFamily, PackageModel};
+use crate::project::{self, DeclaredFamily, PackageModel, Place};
 use crate::syntax::Param;
 
 /// The first line of the file.
@@ -59,6 +59,13 @@ pub fn r_side(package: &PackageModel, folder: &Path) -> io::Result<Files> {
     }
     for family in &package.families {
         let page = help::page(package, family);
+        if let Some(fault) = page.fault() {
+            let Place { file, line, column } = &family.place;
+            let at = format!("{}:{line}:{column}", file.display());
+            let message =
+                format!("{at}: the R code in the examples of `{}` cannot be read: {fault}", page.name);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
         let path = folder.join("man").join(page.file());
         if read(&path)?.is_none_or(|text| help::is_replaced(&text)) {
             files.insert(path, help::man(&page));

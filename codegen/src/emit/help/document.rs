@@ -61,10 +61,10 @@ fn introduce(page: &mut Page, intro: Part) {
 /// Whether a section with this heading has a place of its own in a page.
 fn is_section(heading: &str) -> bool {
     let heading = heading.to_lowercase();
-    [&EXAMPLES[..], &VALUE, &DETAILS, &REFERENCES, &SEE_ALSO].concat().contains(&heading.as_str())
+    let known = [&VALUE[..], &DETAILS, &REFERENCES, &SEE_ALSO].concat();
+    markdown::is_examples(&heading) || known.contains(&heading.as_str())
 }
 
-const EXAMPLES: [&str; 2] = ["example", "examples"];
 const VALUE: [&str; 5] = ["value", "return", "returns", "result", "results"];
 const DETAILS: [&str; 1] = ["details"];
 const REFERENCES: [&str; 2] = ["reference", "references"];
@@ -75,7 +75,7 @@ fn take(page: &mut Page, value: &mut String, part: Part) {
     let heading = part.heading.unwrap_or_default();
     let text = || markdown::joined(&part.blocks);
     match heading.to_lowercase().as_str() {
-        heading if EXAMPLES.contains(&heading) => {
+        heading if markdown::is_examples(heading) => {
             page.examples = examples(page.examples.take(), &part.blocks)
         }
         heading if VALUE.contains(&heading) => *value = text().unwrap_or_default(),

@@ -90,8 +90,8 @@ struct Reader<'a> {
     links: &'a Links<'a>,
     parts: Vec<Part>,
     writer: Writer,
-    /// The levels of the open `\subsection`s.
-    sections: Vec<usize>,
+    /// The levels of the open `\subsection`s, and where each begins in its block.
+    sections: Vec<(usize, usize)>,
 }
 
 impl Reader<'_> {
@@ -107,7 +107,7 @@ impl Reader<'_> {
             }
             Event::End(TagEnd::Heading(level)) => {
                 let heading = self.writer.close();
-                self.heading(*level, heading);
+                self.heading(*level, heading, source);
                 return;
             }
             _ => self.writer.write(event, self.links),
@@ -133,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    fn heading(&mut self, level: HeadingLevel, text: String) {
+    fn heading(&mut self, level: HeadingLevel, text: String, source: &str) {
         if self.writer.depth() > 0 {
             // In a list.
             self.writer.out().push_str(&format!("\n\n\\strong{{{text}}}\n\n"));
@@ -143,27 +143,58 @@ impl Reader<'_> {
             self.parts.push(Part { heading: Some(text), blocks: Vec::new() });
             return;
         }
-        let opening = format!("\\subsection{{{text}}}{{");
-        match self.sections.is_empty() {
-            true => {
-                let part = self.parts.last_mut().expect("there is a first part");
-                part.blocks.push(Block { source: String::new(), rd: opening, code: None, paragraph: false });
-            }
-            false => {
-                self.push(Some(Block { source: String::new(), rd: opening, code: None, paragraph: false }))
-            }
+        let part = self.parts.last_mut().expect("there is a first part");
+        if part.heading.as_deref().is_some_and(is_examples) {
+            // Code is not hidden in sections there.
+            let source = source.trim_matches(['#', ' ']).to_owned();
+            part.blocks.push(Block { source, rd: String::new(), code: None, paragraph: true });
+            return;
         }
-        self.sections.push(level as usize);
+        if self.sections.is_empty() {
+            part.blocks.push(Block {
+                source: String::new(),
+                rd: String::new(),
+                code: None,
+                paragraph: false,
+            });
+        } else {
+            self.open_block().push_str("\n\n");
+        }
+        let block = self.open_block();
+        let start = block.len();
+        block.push_str(&format!("\\subsection{{{text}}}{{"));
+        self.sections.push((level as usize, start));
     }
 
-    /// Ends the subsections of this level and below.
+    /// The text of the block that the next one is a part of.
+    fn open_block(&mut self) -> &mut String {
+        let part = self.parts.last_mut().expect("there is a first part");
+        &mut part.blocks.last_mut().expect("a subsection is a block").rd
+    }
+
+    /// Ends the subsections of this level and below. One without text is no more than its title.
     fn end_sections(&mut self, level: usize) {
-        while self.sections.last().is_some_and(|open| *open >= level) {
+        while let Some(&(open, start)) = self.sections.last() {
+            if open < level {
+                break;
+            }
             self.sections.pop();
-            let part = self.parts.last_mut().expect("there is a first part");
-            part.blocks.last_mut().expect("a subsection is a block").rd.push_str("\n}");
+            let block = self.open_block();
+            let title = block[start..].strip_prefix("\\subsection{").and_then(|rest| rest.strip_suffix("}{"));
+            match title.map(str::to_owned) {
+                Some(title) => {
+                    block.truncate(start);
+                    block.push_str(&format!("\\strong{{{title}}}"));
+                }
+                None => block.push_str("\n}"),
+            }
         }
     }
+}
+
+/// Whether a section of this heading has code of R that is run.
+pub(crate) fn is_examples(heading: &str) -> bool {
+    matches!(heading.to_lowercase().as_str(), "example" | "examples")
 }
 
 /// The text of what is open, from the block inwards.
@@ -207,7 +238,9 @@ impl Writer {
     }
 
     fn block(&mut self, source: &str) -> Option<Block> {
-        let rd = std::mem::take(&mut self.done).trim().to_owned();
+        let done = std::mem::take(&mut self.done);
+        let lines: Vec<&str> = done.trim().lines().map(str::trim_end).collect();
+        let rd = lines.join("\n");
         let code = self.code.take();
         let paragraph = std::mem::take(&mut self.paragraph);
         (!rd.is_empty() || code.is_some()).then(|| Block { source: source.to_owned(), rd, code, paragraph })
@@ -218,7 +251,14 @@ impl Writer {
             Event::Start(tag) => self.start(tag, links),
             Event::End(tag) => self.finish(tag),
             Event::Text(text) if self.code.is_some() && self.depth() > 0 => self.out().push_str(&text),
-            Event::Text(text) => self.out().push_str(&rd::prose(&text)),
+            Event::Text(text) => {
+                // A line that begins with `@` is a tag to roxygen2.
+                if text.starts_with('@') && self.out().ends_with('\n') && !self.out().ends_with("\n\n") {
+                    self.out().pop();
+                    self.out().push(' ');
+                }
+                self.out().push_str(&rd::prose(&text));
+            }
             Event::Code(text) => self.out().push_str(&rd::code(&text)),
             Event::Html(html) | Event::InlineHtml(html) if html.trim_start().starts_with("<!--") => {}
             Event::Html(html) | Event::InlineHtml(html) => {
@@ -399,6 +439,8 @@ mod tests {
             rd("a\n\n# B\n\n## C\n\nc\n\n## D\n\n- # e"),
             "a\n\n\\strong{B}\n\n\\subsection{C}{\n\nc\n}\n\n\\subsection{D}{\n\n\\itemize{\n\\item \\strong{e}\n}\n}"
         );
+        assert_eq!(rd("## C\n\n### D\n\n@d\n@e"), "\\subsection{C}{\n\n\\subsection{D}{\n\n@d @e\n}\n}");
+        assert_eq!(rd("## C\n\n## D\n\nd"), "\\strong{C}\n\n\\subsection{D}{\n\nd\n}");
         let parts = read(&["a", "# B", "b"].map(str::to_owned), &|_| None);
         assert_eq!(parts.iter().map(|part| part.heading.as_deref()).collect::<Vec<_>>(), [None, Some("B")]);
         assert_eq!(parts[1].blocks[0].rd, "b");

@@ -50,6 +50,11 @@ impl Page {
         ))
     }
 
+    /// What is wrong with the examples.
+    pub(crate) fn fault(&self) -> Option<String> {
+        super::rd::fault(self.examples.as_deref()?)
+    }
+
     /// The name of the file: roxygen2 has the same rule for names of functions.
     pub(crate) fn file(&self) -> String {
         match self.name.strip_prefix('.') {

@@ -92,6 +92,46 @@ fn matching(text: &str) -> bool {
     depth == 0
 }
 
+/// What is wrong with the brackets and quotes of some code of R: the help system cannot read a page where they do not
+/// match.
+pub(crate) fn fault(code: &str) -> Option<String> {
+    let mut open = Vec::new();
+    for part in parts(code) {
+        match part {
+            Part::Comment(_) => {}
+            Part::String(text) => {
+                let quote = text.chars().next().unwrap_or_default();
+                if text.len() < 2 || !is_closed(text, quote) {
+                    return Some(format!("`{quote}` is never closed"));
+                }
+            }
+            Part::Code(text) => {
+                for c in text.chars() {
+                    match c {
+                        '(' | '[' | '{' => open.push(c),
+                        ')' | ']' | '}' => match (open.pop(), c) {
+                            (Some('('), ')') | (Some('['), ']') | (Some('{'), '}') => {}
+                            (Some(other), _) => return Some(format!("`{other}` is closed by `{c}`")),
+                            (None, _) => return Some(format!("`{c}` closes nothing")),
+                        },
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+    open.pop().map(|open| format!("`{open}` is never closed"))
+}
+
+/// Whether a string ends with its quote.
+fn is_closed(text: &str, quote: char) -> bool {
+    let inner = &text[1..];
+    end_of_string(text, quote) == text.len() && inner.ends_with(quote) && {
+        let escapes = inner[..inner.len() - 1].bytes().rev().take_while(|byte| *byte == b'\\').count();
+        escapes % 2 == 0
+    }
+}
+
 /// Text in which no line but the first begins with `@`, which roxygen2 would take for a tag.
 pub(crate) fn without_tags(text: &str) -> String {
     text.replace("\n@", "\n @")
@@ -169,6 +209,21 @@ mod tests {
             ("# it's 5%\n'\\l'", "# it's 5\\%\n'\\\\l'"),
         ] {
             assert_eq!(r_code(code), rd);
+        }
+    }
+
+    #[test]
+    fn code_that_is_open_is_found() {
+        for (code, want) in [
+            ("f(x[[1]], { # (\n})", None),
+            ("'(' + \"\\\"\" + `[`", None),
+            ("f({", Some("`{` is never closed")),
+            ("f(]", Some("`(` is closed by `]`")),
+            ("}", Some("`}` closes nothing")),
+            ("f('a)", Some("`'` is never closed")),
+            ("\"\\\"", Some("`\"` is never closed")),
+        ] {
+            assert_eq!(fault(code).as_deref(), want, "{code}");
         }
     }
 

@@ -5,8 +5,7 @@
 #' Fits \code{logit(p) = x \%*\% beta} by \emph{iteratively} reweighted \strong{least squares}, for a
 #' matrix with 100\% of its columns in \{a, b\}; see also \code{\link{fit.ridge}()}, \code{\link[stats:glm]{stats::glm()}} and
 #' \url{https://example.org/100\%25}. A path such as C:\\temp and an address as me@@example.org
-#' stay as they are, and so does @@param in the middle or at the start of a line:
-#'  @@return is no tag here.
+#' stay as they are, and so does @@param in the middle or at the start of a line: @@return is no tag here.
 #' @details
 #' The steps:
 #'
