@@ -275,6 +275,234 @@ never <- structure(
   class = "dispatch_family", family = "never"
 )
 
+#' @title Arguments that have the names of other things, in Rust, in C and in R
+#' @description
+#' Arguments that have the names of other things, in Rust, in C and in R.
+#' @details
+#' A program is compiled for each combination of dtypes, shapes and static values that is new,
+#' and kept for the calls that follow.
+#' @param args An array of dtype \code{f64} and shape \code{(n)}.
+#' @param cx A scalar of dtype \code{f64}.
+#' @param key A scalar of dtype \code{f64}.
+#' @param self_ A scalar of dtype \code{f64}.
+#' @param dim A scalar of dtype \code{f64}.
+#' @param T A scalar of dtype \code{f64}.
+#' @param call A scalar of dtype \code{f64}.
+#' @param family A scalar of dtype \code{f64}.
+#' @param x A scalar of dtype \code{f64}.
+#' @param type A scalar of dtype \code{f64}.
+#' @param results A scalar of dtype \code{f64}.
+#' @param PACKAGE A scalar of dtype \code{f64}.
+#' @param savvy A static whole number; by default \code{1L}.
+#' @param structure A static whole number; by default \code{2L}.
+#' @param class Static, \code{TRUE} or \code{FALSE}; by default \code{TRUE}.
+#' @param c A static vector of whole numbers, length 2; by default \code{base::c(1L, 2L)}.
+#' @param numeric A static numeric vector; by default \code{base::numeric(0)}.
+#' @param dtype Static; by default \code{"f32"}.
+#' @param res A static whole number; by default \code{4L}.
+#' @return
+#' A list of 2 arrays.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+names <- structure(
+  function(
+    args, cx, key, self_, dim, T, call, family, x, type, results, PACKAGE, savvy = 1L,
+    structure = 2L, class = TRUE, c = base::c(1L, 2L), numeric = base::numeric(0), dtype = "f32",
+    res = 4L
+  )
+    .Call(
+      savvy_rs_names__impl, args, cx, key, self_, dim, T, call, family, x, type, results, PACKAGE,
+      savvy, structure, class, c, numeric, dtype, res
+    ),
+  class = "dispatch_family", family = "names"
+)
+
+#' @title The name of a function that the generated code has, too
+#' @description
+#' The name of a function that the generated code has, too.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+family <- structure(
+  function()
+    .Call(savvy_rs_family_2__impl),
+  class = "dispatch_family", family = "family"
+)
+
+#' @title Somewhere
+#' @description
+#' Somewhere.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x A scalar of dtype \code{f64}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+off_windows <- structure(
+  function(x)
+    .Call(savvy_rs_off_windows__impl, x),
+  class = "dispatch_family", family = "off_windows"
+)
+
+#' @title Nowhere
+#' @description
+#' Nowhere.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x A scalar of dtype \code{f64}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+nowhere <- structure(
+  function(x)
+    .Call(savvy_rs_nowhere__impl, x),
+  class = "dispatch_family", family = "nowhere"
+)
+
+#' @title As many arguments as R passes
+#' @description
+#' As many arguments as R passes.
+#' @details
+#' A program is compiled for each combination of dtypes, shapes and static values that is new,
+#' and kept for the calls that follow.
+#' @param x A scalar of dtype \code{f64}.
+#' @param a1 A static whole number; by default \code{1L}.
+#' @param a2 A static whole number; by default \code{2L}.
+#' @param a3 A static whole number; by default \code{3L}.
+#' @param a4 A static whole number; by default \code{4L}.
+#' @param a5 A static whole number; by default \code{5L}.
+#' @param a6 A static whole number; by default \code{6L}.
+#' @param a7 A static whole number; by default \code{7L}.
+#' @param a8 A static whole number; by default \code{8L}.
+#' @param a9 A static whole number; by default \code{9L}.
+#' @param a10 A static whole number; by default \code{10L}.
+#' @param a11 A static whole number; by default \code{11L}.
+#' @param a12 A static whole number; by default \code{12L}.
+#' @param a13 A static whole number; by default \code{13L}.
+#' @param a14 A static whole number; by default \code{14L}.
+#' @param a15 A static whole number; by default \code{15L}.
+#' @param a16 A static whole number; by default \code{16L}.
+#' @param a17 A static whole number; by default \code{17L}.
+#' @param a18 A static whole number; by default \code{18L}.
+#' @param a19 A static whole number; by default \code{19L}.
+#' @param a20 A static whole number; by default \code{20L}.
+#' @param a21 A static whole number; by default \code{21L}.
+#' @param a22 A static whole number; by default \code{22L}.
+#' @param a23 A static whole number; by default \code{23L}.
+#' @param a24 A static whole number; by default \code{24L}.
+#' @param a25 A static whole number; by default \code{25L}.
+#' @param a26 A static whole number; by default \code{26L}.
+#' @param a27 A static whole number; by default \code{27L}.
+#' @param a28 A static whole number; by default \code{28L}.
+#' @param a29 A static whole number; by default \code{29L}.
+#' @param a30 A static whole number; by default \code{30L}.
+#' @param a31 A static whole number; by default \code{31L}.
+#' @param a32 A static whole number; by default \code{32L}.
+#' @param a33 A static whole number; by default \code{33L}.
+#' @param a34 A static whole number; by default \code{34L}.
+#' @param a35 A static whole number; by default \code{35L}.
+#' @param a36 A static whole number; by default \code{36L}.
+#' @param a37 A static whole number; by default \code{37L}.
+#' @param a38 A static whole number; by default \code{38L}.
+#' @param a39 A static whole number; by default \code{39L}.
+#' @param a40 A static whole number; by default \code{40L}.
+#' @param a41 A static whole number; by default \code{41L}.
+#' @param a42 A static whole number; by default \code{42L}.
+#' @param a43 A static whole number; by default \code{43L}.
+#' @param a44 A static whole number; by default \code{44L}.
+#' @param a45 A static whole number; by default \code{45L}.
+#' @param a46 A static whole number; by default \code{46L}.
+#' @param a47 A static whole number; by default \code{47L}.
+#' @param a48 A static whole number; by default \code{48L}.
+#' @param a49 A static whole number; by default \code{49L}.
+#' @param a50 A static whole number; by default \code{50L}.
+#' @param a51 A static whole number; by default \code{51L}.
+#' @param a52 A static whole number; by default \code{52L}.
+#' @param a53 A static whole number; by default \code{53L}.
+#' @param a54 A static whole number; by default \code{54L}.
+#' @param a55 A static whole number; by default \code{55L}.
+#' @param a56 A static whole number; by default \code{56L}.
+#' @param a57 A static whole number; by default \code{57L}.
+#' @param a58 A static whole number; by default \code{58L}.
+#' @param a59 A static whole number; by default \code{59L}.
+#' @param a60 A static whole number; by default \code{60L}.
+#' @param a61 A static whole number; by default \code{61L}.
+#' @param a62 A static whole number; by default \code{62L}.
+#' @param a63 A static whole number; by default \code{63L}.
+#' @param a64 A static whole number; by default \code{64L}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+most <- structure(
+  function(
+    x, a1 = 1L, a2 = 2L, a3 = 3L, a4 = 4L, a5 = 5L, a6 = 6L, a7 = 7L, a8 = 8L, a9 = 9L, a10 = 10L,
+    a11 = 11L, a12 = 12L, a13 = 13L, a14 = 14L, a15 = 15L, a16 = 16L, a17 = 17L, a18 = 18L,
+    a19 = 19L, a20 = 20L, a21 = 21L, a22 = 22L, a23 = 23L, a24 = 24L, a25 = 25L, a26 = 26L,
+    a27 = 27L, a28 = 28L, a29 = 29L, a30 = 30L, a31 = 31L, a32 = 32L, a33 = 33L, a34 = 34L,
+    a35 = 35L, a36 = 36L, a37 = 37L, a38 = 38L, a39 = 39L, a40 = 40L, a41 = 41L, a42 = 42L,
+    a43 = 43L, a44 = 44L, a45 = 45L, a46 = 46L, a47 = 47L, a48 = 48L, a49 = 49L, a50 = 50L,
+    a51 = 51L, a52 = 52L, a53 = 53L, a54 = 54L, a55 = 55L, a56 = 56L, a57 = 57L, a58 = 58L,
+    a59 = 59L, a60 = 60L, a61 = 61L, a62 = 62L, a63 = 63L, a64 = 64L
+  )
+    .Call(
+      savvy_rs_most__impl, x, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16,
+      a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, a34, a35,
+      a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47, a48, a49, a50, a51, a52, a53, a54,
+      a55, a56, a57, a58, a59, a60, a61, a62, a63, a64
+    ),
+  class = "dispatch_family", family = "most"
+)
+
+#' @title The type can be named by its re-export alone; a module in between has a keyword for its name
+#' @description
+#' The type can be named by its re-export alone; a module in between has a keyword for its name.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x An array of dtype \code{f64} and shape \code{(n)}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+names.2 <- structure(
+  function(x)
+    .Call(savvy_rs_names_2__impl, x),
+  class = "dispatch_family", family = "names.2"
+)
+
 #' @title Sums of the parts of a net, in one array
 #' @description
 #' Sums of the parts of a net, in one array.

@@ -75,6 +75,11 @@ SEXP savvy_rs_family__impl(SEXP c_arg__name, SEXP c_arg__what, SEXP c_arg__args)
     return handle_result(res);
 }
 
+SEXP savvy_rs_family_2__impl(void) {
+    SEXP res = savvy_rs_family_2__ffi();
+    return handle_result(res);
+}
+
 SEXP savvy_rs_hold__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_hold__ffi(c_arg__x);
     return handle_result(res);
@@ -85,6 +90,21 @@ SEXP savvy_rs_many__impl(SEXP c_arg__a1, SEXP c_arg__a2, SEXP c_arg__a3, SEXP c_
     return handle_result(res);
 }
 
+SEXP savvy_rs_most__impl(SEXP c_arg__x, SEXP c_arg__a1, SEXP c_arg__a2, SEXP c_arg__a3, SEXP c_arg__a4, SEXP c_arg__a5, SEXP c_arg__a6, SEXP c_arg__a7, SEXP c_arg__a8, SEXP c_arg__a9, SEXP c_arg__a10, SEXP c_arg__a11, SEXP c_arg__a12, SEXP c_arg__a13, SEXP c_arg__a14, SEXP c_arg__a15, SEXP c_arg__a16, SEXP c_arg__a17, SEXP c_arg__a18, SEXP c_arg__a19, SEXP c_arg__a20, SEXP c_arg__a21, SEXP c_arg__a22, SEXP c_arg__a23, SEXP c_arg__a24, SEXP c_arg__a25, SEXP c_arg__a26, SEXP c_arg__a27, SEXP c_arg__a28, SEXP c_arg__a29, SEXP c_arg__a30, SEXP c_arg__a31, SEXP c_arg__a32, SEXP c_arg__a33, SEXP c_arg__a34, SEXP c_arg__a35, SEXP c_arg__a36, SEXP c_arg__a37, SEXP c_arg__a38, SEXP c_arg__a39, SEXP c_arg__a40, SEXP c_arg__a41, SEXP c_arg__a42, SEXP c_arg__a43, SEXP c_arg__a44, SEXP c_arg__a45, SEXP c_arg__a46, SEXP c_arg__a47, SEXP c_arg__a48, SEXP c_arg__a49, SEXP c_arg__a50, SEXP c_arg__a51, SEXP c_arg__a52, SEXP c_arg__a53, SEXP c_arg__a54, SEXP c_arg__a55, SEXP c_arg__a56, SEXP c_arg__a57, SEXP c_arg__a58, SEXP c_arg__a59, SEXP c_arg__a60, SEXP c_arg__a61, SEXP c_arg__a62, SEXP c_arg__a63, SEXP c_arg__a64) {
+    SEXP res = savvy_rs_most__ffi(c_arg__x, c_arg__a1, c_arg__a2, c_arg__a3, c_arg__a4, c_arg__a5, c_arg__a6, c_arg__a7, c_arg__a8, c_arg__a9, c_arg__a10, c_arg__a11, c_arg__a12, c_arg__a13, c_arg__a14, c_arg__a15, c_arg__a16, c_arg__a17, c_arg__a18, c_arg__a19, c_arg__a20, c_arg__a21, c_arg__a22, c_arg__a23, c_arg__a24, c_arg__a25, c_arg__a26, c_arg__a27, c_arg__a28, c_arg__a29, c_arg__a30, c_arg__a31, c_arg__a32, c_arg__a33, c_arg__a34, c_arg__a35, c_arg__a36, c_arg__a37, c_arg__a38, c_arg__a39, c_arg__a40, c_arg__a41, c_arg__a42, c_arg__a43, c_arg__a44, c_arg__a45, c_arg__a46, c_arg__a47, c_arg__a48, c_arg__a49, c_arg__a50, c_arg__a51, c_arg__a52, c_arg__a53, c_arg__a54, c_arg__a55, c_arg__a56, c_arg__a57, c_arg__a58, c_arg__a59, c_arg__a60, c_arg__a61, c_arg__a62, c_arg__a63, c_arg__a64);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_names__impl(SEXP c_arg__args, SEXP c_arg__cx, SEXP c_arg__key, SEXP c_arg__self_, SEXP c_arg__dim, SEXP c_arg__T, SEXP c_arg__call, SEXP c_arg__family, SEXP c_arg__x, SEXP c_arg__type, SEXP c_arg__results, SEXP c_arg__PACKAGE, SEXP c_arg__savvy, SEXP c_arg__structure, SEXP c_arg__class, SEXP c_arg__c, SEXP c_arg__numeric, SEXP c_arg__dtype, SEXP c_arg__res) {
+    SEXP res = savvy_rs_names__ffi(c_arg__args, c_arg__cx, c_arg__key, c_arg__self_, c_arg__dim, c_arg__T, c_arg__call, c_arg__family, c_arg__x, c_arg__type, c_arg__results, c_arg__PACKAGE, c_arg__savvy, c_arg__structure, c_arg__class, c_arg__c, c_arg__numeric, c_arg__dtype, c_arg__res);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_names_2__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_names_2__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_never__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_never__ffi(c_arg__x);
     return handle_result(res);
@@ -92,6 +112,16 @@ SEXP savvy_rs_never__impl(SEXP c_arg__x) {
 
 SEXP savvy_rs_next_integer__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_next_integer__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_nowhere__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_nowhere__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_off_windows__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_off_windows__ffi(c_arg__x);
     return handle_result(res);
 }
 
@@ -179,10 +209,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_device_of__impl", (DL_FUNC) &savvy_rs_device_of__impl, 1},
     {"savvy_rs_doubled__impl", (DL_FUNC) &savvy_rs_doubled__impl, 1},
     {"savvy_rs_family__impl", (DL_FUNC) &savvy_rs_family__impl, 3},
+    {"savvy_rs_family_2__impl", (DL_FUNC) &savvy_rs_family_2__impl, 0},
     {"savvy_rs_hold__impl", (DL_FUNC) &savvy_rs_hold__impl, 1},
     {"savvy_rs_many__impl", (DL_FUNC) &savvy_rs_many__impl, 64},
+    {"savvy_rs_most__impl", (DL_FUNC) &savvy_rs_most__impl, 65},
+    {"savvy_rs_names__impl", (DL_FUNC) &savvy_rs_names__impl, 19},
+    {"savvy_rs_names_2__impl", (DL_FUNC) &savvy_rs_names_2__impl, 1},
     {"savvy_rs_never__impl", (DL_FUNC) &savvy_rs_never__impl, 1},
     {"savvy_rs_next_integer__impl", (DL_FUNC) &savvy_rs_next_integer__impl, 1},
+    {"savvy_rs_nowhere__impl", (DL_FUNC) &savvy_rs_nowhere__impl, 1},
+    {"savvy_rs_off_windows__impl", (DL_FUNC) &savvy_rs_off_windows__impl, 1},
     {"savvy_rs_on_first__impl", (DL_FUNC) &savvy_rs_on_first__impl, 2},
     {"savvy_rs_own_device__impl", (DL_FUNC) &savvy_rs_own_device__impl, 1},
     {"savvy_rs_parts_of__impl", (DL_FUNC) &savvy_rs_parts_of__impl, 2},

@@ -49,6 +49,112 @@ dispatch_r::export!(crate::Never as "never" = savvy_rs_never__ffi(x: array));
 #[cfg(not(target_os = "none"))]
 dispatch_r::absent!("never" = savvy_rs_never__ffi(x));
 
+dispatch_r::export!(crate::names::Names as "names" = savvy_rs_names__ffi(
+    args: array,
+    cx: array,
+    key: array,
+    self_: array,
+    dim: array,
+    T: array,
+    call: array,
+    family: array,
+    x: array,
+    r#type: array,
+    results: array,
+    PACKAGE: array,
+    savvy: fixed,
+    structure: fixed,
+    class: fixed,
+    c: fixed,
+    numeric: fixed,
+    dtype: fixed,
+    res: fixed,
+));
+
+dispatch_r::export!(crate::names::Family as "family" = savvy_rs_family_2__ffi());
+
+#[cfg(not(windows))]
+dispatch_r::export!(crate::names::OffWindows as "off_windows" = savvy_rs_off_windows__ffi(
+    x: array,
+));
+#[cfg(not(not(windows)))]
+dispatch_r::absent!("off_windows" = savvy_rs_off_windows__ffi(x));
+
+#[cfg(all(windows, not(windows)))]
+dispatch_r::export!(crate::names::Nowhere as "nowhere" = savvy_rs_nowhere__ffi(x: array));
+#[cfg(not(all(windows, not(windows))))]
+dispatch_r::absent!("nowhere" = savvy_rs_nowhere__ffi(x));
+
+dispatch_r::export!(crate::names::Most as "most" = savvy_rs_most__ffi(
+    x: array,
+    a1: fixed,
+    a2: fixed,
+    a3: fixed,
+    a4: fixed,
+    a5: fixed,
+    a6: fixed,
+    a7: fixed,
+    a8: fixed,
+    a9: fixed,
+    a10: fixed,
+    a11: fixed,
+    a12: fixed,
+    a13: fixed,
+    a14: fixed,
+    a15: fixed,
+    a16: fixed,
+    a17: fixed,
+    a18: fixed,
+    a19: fixed,
+    a20: fixed,
+    a21: fixed,
+    a22: fixed,
+    a23: fixed,
+    a24: fixed,
+    a25: fixed,
+    a26: fixed,
+    a27: fixed,
+    a28: fixed,
+    a29: fixed,
+    a30: fixed,
+    a31: fixed,
+    a32: fixed,
+    a33: fixed,
+    a34: fixed,
+    a35: fixed,
+    a36: fixed,
+    a37: fixed,
+    a38: fixed,
+    a39: fixed,
+    a40: fixed,
+    a41: fixed,
+    a42: fixed,
+    a43: fixed,
+    a44: fixed,
+    a45: fixed,
+    a46: fixed,
+    a47: fixed,
+    a48: fixed,
+    a49: fixed,
+    a50: fixed,
+    a51: fixed,
+    a52: fixed,
+    a53: fixed,
+    a54: fixed,
+    a55: fixed,
+    a56: fixed,
+    a57: fixed,
+    a58: fixed,
+    a59: fixed,
+    a60: fixed,
+    a61: fixed,
+    a62: fixed,
+    a63: fixed,
+    a64: fixed,
+));
+
+dispatch_r::export!(crate::names::r#type::Names as "names.2" = savvy_rs_names_2__ffi(x: array));
+
 dispatch_r::export!(crate::structures::PartsOf as "parts_of" = savvy_rs_parts_of__ffi(
     net: tree,
     x: array,
@@ -148,6 +254,14 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::OnFirst>(),
         #[cfg(target_os = "none")]
         family::function::<crate::Never>(),
+        family::function::<crate::names::Names>(),
+        family::function::<crate::names::Family>(),
+        #[cfg(not(windows))]
+        family::function::<crate::names::OffWindows>(),
+        #[cfg(all(windows, not(windows)))]
+        family::function::<crate::names::Nowhere>(),
+        family::function::<crate::names::Most>(),
+        family::function::<crate::names::r#type::Names>(),
         family::function::<crate::structures::PartsOf>(),
         family::function::<crate::structures::SumList>(),
         family::function::<crate::structures::TakeStep>(),
