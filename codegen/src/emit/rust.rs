@@ -1,11 +1,9 @@
 //! `r_families.rs`: the Rust behind the functions of R.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens;
 use syn::Attribute;
 
 use crate::project::{DeclaredFamily, PackageModel};
-use crate::syntax::{Count, Dynamic, DynamicKind, Leaves, Param};
+use crate::syntax::{Count, Dynamic, DynamicKind, Leaves, Param, text};
 
 /// The head of the file. What savvy's macro writes for each function has no documentation.
 const HEAD: &str = "\
@@ -79,13 +77,10 @@ fn function(family: &DeclaredFamily) -> String {
     if family.cfgs.is_empty() {
         return export;
     }
-    let conditions: Vec<TokenStream> = family.cfgs.iter().filter_map(condition).collect();
+    let conditions: Vec<String> = family.cfgs.iter().filter_map(condition).collect();
     let otherwise = match conditions.as_slice() {
         [only] => format!("#[cfg(not({only}))]\n"),
-        all => format!(
-            "#[cfg(not(all({})))]\n",
-            all.iter().map(TokenStream::to_string).collect::<Vec<_>>().join(", ")
-        ),
+        all => format!("#[cfg(not(all({})))]\n", all.join(", ")),
     };
     let names = params.iter().map(|param| param.name().to_string()).collect();
     let absent = call("dispatch_r::absent!", &format!("{name:?} = {symbol}"), names);
@@ -142,7 +137,7 @@ fn cfgs(family: &DeclaredFamily, indent: &str) -> String {
         .collect()
 }
 
-/// What stands inside of `#[cfg(...)]`.
-fn condition(attribute: &Attribute) -> Option<TokenStream> {
-    attribute.meta.require_list().ok().map(|list| list.tokens.to_token_stream())
+/// What stands inside of `#[cfg(...)]`, as rustfmt leaves it.
+fn condition(attribute: &Attribute) -> Option<String> {
+    attribute.meta.require_list().ok().map(|list| text(&list.tokens))
 }
