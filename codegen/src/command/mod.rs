@@ -1,7 +1,7 @@
 //! The command `dispatch-codegen`.
 //!
-//! One function for each of its words; [`run`] finds it. What is wrong with the packages themselves is told by
-//! [`Failure`], and each command says what it wrote.
+//! One function for each of its words; [`run`] finds it. Each says what it wrote, and mistakes of a package are shown as
+//! the compiler shows its own.
 
 mod expand;
 mod new;
@@ -37,6 +37,11 @@ pub(crate) enum Failure {
 /// Runs the command with these arguments, without the program's name.
 ///
 /// It fails with exit code 1 for packages that are wrong or not up to date, and 2 for arguments that make no sense.
+///
+/// ```no_run
+/// // What `cargo run -p dispatch-codegen -- check mypackage` does.
+/// dispatch_codegen::command::run(["check", "mypackage"].map(String::from));
+/// ```
 pub fn run(arguments: impl IntoIterator<Item = String>) -> ExitCode {
     let arguments: Vec<String> = arguments.into_iter().collect();
     match command(&arguments) {

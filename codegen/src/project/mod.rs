@@ -120,6 +120,16 @@ impl std::error::Error for Error {}
 
 /// Reads the package in this folder.
 ///
+/// ```no_run
+/// use dispatch_codegen::project;
+///
+/// match project::read("mypackage") {
+///     Ok(project) => project.model.families.iter().for_each(|family| println!("{}", family.r_name)),
+///     // All mistakes at once, with their lines and carets.
+///     Err(error) => eprint!("{error}"),
+/// }
+/// ```
+///
 /// # Errors
 ///
 /// All mistakes in its sources, or a file that cannot be read.
