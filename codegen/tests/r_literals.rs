@@ -62,6 +62,7 @@ fn r_reads_each_form_of_a_default_as_its_value() {
     let unescaped = "tab\t \"quoted\" back\\slash \n\r é 😀 \u{7} \u{7f} 'a' %s";
     let cases = [
         ("bool", "true".to_owned(), "TRUE".to_owned()),
+        ("bool", "!true".to_owned(), "FALSE".to_owned()),
         ("i32", "25".into(), "as.integer(25)".into()),
         ("i32", "-(7)".into(), "as.integer(-7)".into()),
         ("i64", "-2147483648".into(), double(-2147483648.0)),

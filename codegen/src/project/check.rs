@@ -88,6 +88,7 @@ fn r_name_span(family: &FamilyAt) -> Span {
 /// One name of R is one function: that of another family or of the package's own R code is wrong, and one that differs
 /// from another in case only.
 fn r_names(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistakes) {
+    let wrappers = taken_symbols(package.sources);
     for (index, family) in exported.iter().enumerate() {
         let (name, source) = (r_name(family), &package.sources.sources[family.source]);
         let mut wrong = |message| mistakes.at(source, r_name_span(family), message);
@@ -109,6 +110,8 @@ fn r_names(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistake
         if let Some(definition) = package.r_code.iter().find(|definition| definition.name == name) {
             let at = format!("{}:{}", definition.file.display(), definition.line);
             wrong(messages::r_name_taken(&name, at));
+        } else if wrappers.contains(&name) {
+            wrong(messages::r_name_of_wrapper(&name));
         }
     }
 }
@@ -278,7 +281,10 @@ fn static_enum<'a>(
     let Some(Entity::Type(module, name)) = names.resolve(module, path) else {
         return match names.is_ours(module, path, "DType") {
             true => Ok(Static::DType),
-            false => Err(messages::static_unknown(written)),
+            false => Err(messages::static_unknown(
+                &written,
+                path.segments.last().map_or_else(String::new, |last| last.ident.unraw().to_string()),
+            )),
         };
     };
     let whole: Vec<String> =

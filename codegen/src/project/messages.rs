@@ -77,9 +77,14 @@ messages! {
         "the package's R code has a function `{name}` already", "it is in {place}; give the family another name: `r_name = \"...\"`"
     }
 
+    r_name_of_wrapper(name) {
+        "the wrapper of the package's own Rust function `{name}` has this name in R",
+        "give the family another name: `r_name = \"...\"`"
+    }
+
     // Static arguments.
-    static_unknown(name) {
-        "R has no values of type `{name}`",
+    static_unknown(path, name) {
+        "R has no values of type `{path}`",
         "declare it in this package: `#[derive(Clone, StaticArg)] enum {name} {{ ... }}`, with variants that have no fields"
     }
     static_alias(name, of) {

@@ -153,9 +153,12 @@ pub(crate) const R_RESERVED: [&str; 19] = [
 ];
 
 /// Names that generated functions of R would take from the code around them.
-pub(crate) const R_GENERATED: [&str; 9] = [
+pub(crate) const R_GENERATED: [&str; 12] = [
     "attach_families",
     "detach_families",
+    "rs_attach_families",
+    "rs_detach_families",
+    "rs_family",
     "structure",
     ".Call",
     ".onLoad",

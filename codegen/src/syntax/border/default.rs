@@ -30,6 +30,10 @@ pub(super) fn read(written: &Expr, ty: &RType) -> syn::Result<RValue> {
         RType::Vector(inner, length) => vector(expr, ty, inner, length.as_ref()),
         RType::Logical => match expr {
             Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Ok(RValue::Logical(value.value)),
+            Expr::Unary(ExprUnary { op: UnOp::Not(_), expr: inner, .. }) => match bare(inner) {
+                Expr::Lit(ExprLit { lit: Lit::Bool(value), .. }) => Ok(RValue::Logical(!value.value)),
+                _ => Err(no_literal(expr, ty)),
+            },
             _ => Err(no_literal(expr, ty)),
         },
         RType::Integer { name, least, most } => integer(expr, ty, name, *least, *most),

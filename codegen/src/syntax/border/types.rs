@@ -60,7 +60,7 @@ impl RType {
     /// What a default of this type may look like, for a hint.
     pub(super) fn example(&self) -> String {
         match self {
-            RType::Logical => "`true`".to_owned(),
+            RType::Logical => "`true` or `false`".to_owned(),
             RType::Integer { .. } => "a number as `25`".to_owned(),
             RType::Double(_) => "a number as `0.5`, or one of `f64::INFINITY`, `NAN`, `EPSILON`".to_owned(),
             RType::String => "`\"text\".into()`, or `String::new()`".to_owned(),

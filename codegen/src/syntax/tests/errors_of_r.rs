@@ -38,6 +38,14 @@ const FUNCTIONS: Table = Table {
             )],
         ),
         (
+            "(r_export)] fn rs_family",
+            &[(
+                "rs_family",
+                "`rs_family` cannot be the name of a function in R: the generated code needs the name for itself",
+                "`r_name",
+            )],
+        ),
+        (
             "(r_export, r_name = \".onLoad\")] fn f",
             &[(
                 "\".onLoad\"",
