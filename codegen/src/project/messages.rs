@@ -24,6 +24,15 @@ messages! {
         "the crate's root does not declare the module of the generated functions", "write `mod r_families;` here"
     }
 
+    // DESCRIPTION.
+    no_import() {
+        "the package does not import `pjrtdispatch`, which its functions need when it is loaded",
+        "write `pjrtdispatch` in the field `Imports`"
+    }
+    not_collated(file) {
+        "the field `Collate` leaves R/{file} out, so its functions would not be there", "add '{file}' to it, or remove the field"
+    }
+
     // Where a family may stand.
     family_in_macro() {
         "a family inside a macro cannot become a function of R: the generator does not expand macros",

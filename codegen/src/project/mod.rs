@@ -6,13 +6,14 @@
 //! | `sources` | the files and the module tree |
 //! | `names` | what names stand for: imports, re-exports, other names of the attribute |
 //! | `declare` | each declaration by itself, by `syntax` |
-//! | `r_files`, `check` | the author's R code, and the rules of the whole |
+//! | `r_files`, `description`, `check` | the author's R code, and the rules of the whole |
 //! | `messages`, `report` | the table of messages, and how mistakes are shown |
 //! | `model` | what comes out |
 
 mod cfg;
 mod check;
 mod declare;
+mod description;
 mod manifest;
 mod messages;
 mod model;
@@ -167,6 +168,9 @@ pub fn read(folder: impl Into<PathBuf>) -> Result<Project, Error> {
         r_code: &r_code,
     };
     let model = check::check(&whole, &names, declarations, &mut mistakes);
+    if sources.r_families.is_some() && !model.families.is_empty() {
+        description::check(&read_file(&package.folder, Path::new("DESCRIPTION"))?, &mut mistakes);
+    }
     if mistakes.count() > 0 {
         return Err(Report::of(mistakes, &package.folder).into());
     }

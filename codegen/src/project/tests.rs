@@ -23,7 +23,7 @@ impl Package {
         let folder = format!("dispatch-case-{name}-{}-{number}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         let package = Package(folder);
-        package.file("DESCRIPTION", "Package: pkg\nVersion: 0.1.0\n");
+        package.file("DESCRIPTION", "Package: pkg\nImports: pjrtdispatch\n");
         package.file("src/rust/Cargo.toml", "[package]\nname = \"pkg\"\n");
         for (index, part) in case.split("//- ").enumerate() {
             match part.split_once('\n') {
