@@ -56,7 +56,7 @@ test_that("a package that is unloaded leaves the other one working", {
     # What it computed is there; its functions are not.
     stopifnot(all.equal(mean_of(fit$fitted), mean(mtcars$am)), nrow(as_array(fit$covariance)) == 2L)
     gone <- tryCatch(fit_before(x, mtcars$am, 1, 0), error = conditionMessage)
-    stopifnot(is.character(gone), grepl("famglm|logistic_fit", gone))
+    stopifnot(is.character(gone), grepl("was unloaded", gone))
     gc()
     stopifnot(all.equal(mean_of(mtcars$mpg), mean(mtcars$mpg)))
 
