@@ -40,6 +40,7 @@ pub(crate) fn check(
         declarations.families.iter().filter(|family| family.model.options.r_export).collect();
     has_module(package, &exported, mistakes);
     r_names(package, &exported, mistakes);
+    type_names_of_families(package, &exported, mistakes);
     let mut families = Vec::new();
     let mut symbols = taken_symbols(package.sources);
     let mut enums = BTreeSet::new();
@@ -112,6 +113,41 @@ fn r_names(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistake
             wrong(messages::r_name_taken(&name, at));
         } else if wrappers.contains(&name) {
             wrong(messages::r_name_of_wrapper(&name));
+        }
+    }
+}
+
+/// The type of a family has a name of its own in its module: that of a struct, an enum or another family is wrong.
+fn type_names_of_families(package: &Package<'_>, exported: &[&FamilyAt], mistakes: &mut Mistakes) {
+    for (index, family) in exported.iter().enumerate() {
+        let name = family.model.type_name.to_string();
+        let items = package.sources.modules[family.module].items.iter();
+        let types = items.filter_map(|(source, item)| match item {
+            Item::Struct(item) => Some((*source, &item.ident, &item.attrs)),
+            Item::Enum(item) => Some((*source, &item.ident, &item.attrs)),
+            Item::Union(item) => Some((*source, &item.ident, &item.attrs)),
+            Item::Type(item) => Some((*source, &item.ident, &item.attrs)),
+            Item::Trait(item) => Some((*source, &item.ident, &item.attrs)),
+            _ => None,
+        });
+        // What is there under conditions only may be the other way round.
+        let types =
+            types.filter(|(_, _, attributes)| cfg::holds(attributes, package.features) != Holds::Open);
+        let families = exported[..index].iter().filter(|other| other.module == family.module);
+        // Two of one function's name are told of by their names in R.
+        let families = families.filter(|other| other.model.fn_name != family.model.fn_name);
+        let families =
+            families.map(|other| (other.source, &other.model.fn_name, other.model.type_name.to_string()));
+        let taken = types
+            .map(|(source, ident, _)| (source, ident, ident.unraw().to_string()))
+            .chain(families)
+            .find(|(_, _, other)| *other == name);
+        if let Some((source, ident, _)) = taken {
+            let at = place(&package.sources.sources[source], ident.span());
+            let at = format!("{}:{}", at.file.display(), at.line);
+            let function = family.model.fn_name.unraw();
+            let message = messages::family_type_taken(function, name, at);
+            mistakes.at(&package.sources.sources[family.source], family.model.fn_name.span(), message);
         }
     }
 }

@@ -110,6 +110,7 @@ impl At<'_> {
                 }
             }
             Item::Impl(_) => self.no_family_inside(item, "an `impl` block", mistakes),
+            Item::ForeignMod(_) => self.no_family_inside(item, "an `extern` block", mistakes),
             Item::Trait(_) => self.no_family_inside(item, "a trait", mistakes),
             Item::Const(_) | Item::Static(_) => self.no_family_inside(item, "an expression", mistakes),
             _ => {}

@@ -20,6 +20,9 @@ messages! {
     no_included_file(file) {
         "file not found: {file}", "the path is relative to this file"
     }
+    r_families_inline() {
+        "the module of the generated functions is a file", "write `mod r_families;`"
+    }
     no_r_families() {
         "the crate's root does not declare the module of the generated functions", "write `mod r_families;` here"
     }
@@ -51,6 +54,10 @@ messages! {
     }
     family_twice() {
         "`#[dispatch_family]` is given twice", "put all options into one attribute"
+    }
+    family_type_taken(function, name, place) {
+        "the type of the family `{function}` is named `{name}`, and there is one of this name",
+        "the other one is in {place}; rename one"
     }
     private_family(name, vis) {
         "`{name}` is private to its module, and the generated functions are in another one",

@@ -143,6 +143,10 @@ impl Reader<'_> {
     fn module(&mut self, parent: usize, item: ItemMod, source: usize, folders: &Folders) -> io::Result<()> {
         let name = item.ident.unraw().to_string();
         if parent == 0 && name == R_FAMILIES {
+            if item.content.is_some() {
+                let source = &self.out.sources[source];
+                self.mistakes.at(source, item.ident.span(), messages::r_families_inline());
+            }
             let file = match self.path_attribute(&item.attrs) {
                 Some(path) => folders.paths.join(path.value()),
                 None => folders.modules.join(R_FAMILIES).with_extension("rs"),

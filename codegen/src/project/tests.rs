@@ -157,7 +157,7 @@ use reexported::all::ByName as Renamed;
 include!("included.rs");
 
 #[dispatch_family(r_export, r_name = "fit.all")]
-fn private_in_root(#[static_arg] r#type: plain::Kind, #[dynamic] data: deep::Data<Aval>) -> Result<Program<deep::inner::Fit<Array>>> {}
+fn private_in_root(#[static_arg] r#type: plain::Kind, #[dynamic] data: deep::Data<Aval>) -> Result<Program<deep::inner::Fitted<Array>>> {}
 
 #[savvy]
 fn rs_fit_all() {}
@@ -188,7 +188,7 @@ pub(crate) fn fit(#[static_arg] kind: Kind) -> Result<Program> {}
 #[derive(InputTree)]
 pub struct Part<T> { #[dynamic(dtype = f64, shape = [])] x: T }
 #[derive(OutputTree)]
-pub struct Fit<T> { x: T }
+pub struct Fitted<T> { x: T }
 
 //- src/rust/src/elsewhere/odd.rs
 pub mod beside;
@@ -294,8 +294,8 @@ fn types_are_found_through_imports() {
     assert_eq!(data.module(), ["deep"]);
     let part = model.input_tree(data.module(), &path("Piece")).unwrap();
     assert_eq!(part.path, ["deep", "inner", "Part"]);
-    let fit = model.output_tree(&[], &path("deep::inner::Fit<Array>")).unwrap();
-    assert_eq!(fit.path, ["deep", "inner", "Fit"]);
+    let fit = model.output_tree(&[], &path("deep::inner::Fitted<Array>")).unwrap();
+    assert_eq!(fit.path, ["deep", "inner", "Fitted"]);
     assert_eq!(fit.place.file, Path::new("src/rust/src/deep/inner.rs"));
 }
 

@@ -30,10 +30,34 @@ fn text(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// `/** ... */` comes as one text of several lines.
+/// `/** ... */` comes as one text of several lines, which may all begin with a star.
 fn lines(text: &str) -> Vec<String> {
     if text.is_empty() {
         return vec![String::new()];
     }
-    text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()).collect()
+    let mut lines: Vec<&str> = text.lines().collect();
+    if let [_, rest @ ..] = lines.as_mut_slice() {
+        let starred = |line: &&str| line.trim_start().strip_prefix('*').is_some() || line.trim().is_empty();
+        if rest.iter().all(starred) && rest.iter().any(|line| !line.trim().is_empty()) {
+            rest.iter_mut().for_each(|line| *line = line.trim_start().trim_start_matches('*'));
+        }
+    }
+    lines.into_iter().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    #[test]
+    fn stars_of_block_comments_are_no_text() {
+        assert_eq!(lines(" A line."), ["A line."]);
+        assert_eq!(
+            lines(" Title\r\n *\r\n * - a list\r\n *   with more\r\n "),
+            ["Title", "", "- a list", "  with more", ""]
+        );
+        assert_eq!(lines("\n * Title\n *\n * Text\n "), ["", "Title", "", "Text", ""]);
+        // A list without stars in front of its lines.
+        assert_eq!(lines(" Title\n\n * a\n   b"), ["Title", "", "* a", "  b"]);
+    }
 }

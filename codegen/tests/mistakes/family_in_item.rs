@@ -15,3 +15,8 @@ impl Model {
     todo!()
 }
 }
+
+extern "C" {
+    #[dispatch_family(r_export)]
+    fn elsewhere() -> Result<Program>;
+}

@@ -50,6 +50,7 @@ impl Results<'_> {
             }
             Type::Path(path) => match self.tree(&path.path, top) {
                 Some(text) => text,
+                None if !is_leaf(ty) => "A named list of arrays.".to_owned(),
                 None if top => ARRAY.to_owned(),
                 None => "An array.".to_owned(),
             },
