@@ -68,11 +68,23 @@ NULL
 #                and "(m, k)", NA of a static value; and `capacity`, a number
 family_do <- function(f, what, args = NULL) {
   name <- family_name(f)
-  rs_family <- get0("rs_family", environment(f), mode = "function")
+  env <- environment(f)
+  # Looking into a namespace that was unloaded would load its package again.
+  if (isNamespace(env) && !is_loaded(env)) {
+    why <- "argument `f`: the package of `%s()` was unloaded: load it again, and take the function from there"
+    raise_("unloaded", sprintf(why, name), "f")
+  }
+  rs_family <- get0("rs_family", env, mode = "function")
   if (is.null(rs_family)) {
     raise_("type", sprintf("argument `f`: `%s` has not the environment of its package", name), "f")
   }
   rs_family(name, what, args)
+}
+
+# Whether a namespace is the one of its package.
+is_loaded <- function(namespace) {
+  name <- getNamespaceName(namespace)
+  isNamespaceLoaded(name) && identical(asNamespace(name), namespace)
 }
 
 # The name under which a family is known to its package.

@@ -38,7 +38,7 @@
 #' | `plugin`, `plugin_not_found`, `install`, `option` | a plugin that cannot be loaded, found or installed; an option of a plugin or client |
 #' | `recursive`, `compiled` | a call that is compiled asks for itself; [expect_no_compile()] failed |
 #' | `memory` | no memory is left on the host |
-#' | `forked`, `thread`, `detached`, `version` | use from a forked process or another thread; packages that do not fit each other |
+#' | `forked`, `thread`, `detached`, `version`, `unloaded` | use from a forked process or another thread; packages that do not fit each other, or are unloaded |
 #' | `graph`, `body`, `panic`, `error`, `internal` | program families written in Rust; faults of the toolkit |
 #'
 #' A child process made by `fork()` (`parallel::mclapply()`) gets an

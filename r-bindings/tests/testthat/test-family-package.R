@@ -88,3 +88,18 @@ test_that("errors have the call of the user, whichever way it came", {
   e <- expect_error(family_explain(families$axpy, 1:2, "a", 1), class = "pjrtdispatch_error")
   expect_identical(e$call, quote(family_explain(families$axpy, 1:2, "a", 1)))
 })
+
+test_that("a function of a package that was unloaded says so, and does not load it", {
+  out <- run_r(c(
+    "axpy <- families::axpy",
+    "unloadNamespace('families')",
+    "print(axpy)",
+    "for (ask in list(family_stats, family_clear, function(f) family_warm(f, 1, 2, 3), function(f) f(1, 2, 3))) {",
+    "  cat(tryCatch(ask(axpy), error = function(e) e$code), '')",
+    "}",
+    "cat('families' %in% loadedNamespaces(), as.vector(as_array(families::axpy(1, 2, 3))))"
+  ))
+  expect_identical(out$out[1:2], c("<dispatch_family families::axpy>", "axpy(x, y, scale)"))
+  expect_match(out$out[3], "the package of `axpy()` was unloaded", fixed = TRUE)
+  expect_identical(out$out[4], "unloaded unloaded unloaded unloaded FALSE 5")
+})
