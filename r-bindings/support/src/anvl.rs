@@ -192,36 +192,49 @@ pub(crate) fn learn(array: SEXP) -> Result<()> {
     Ok(())
 }
 
-/// [`Atoms::fields`], at a glance for arrays of the usual kind.
+/// What arrays look like that `pjrtdispatch` makes; null if there was none yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    names: SEXP,
+    class: SEXP,
+    pjrt: SEXP,
+}
+
+/// What is known of the arrays of `pjrtdispatch`.
 #[inline]
-pub(crate) fn known_fields(x: SEXP) -> Result<Option<(SEXP, SEXP)>> {
-    if let Some([names, class, _]) = LEARNT.get().get() {
+pub(crate) fn known() -> Known {
+    let [names, class, pjrt] = LEARNT.get().get().unwrap_or([std::ptr::null_mut(); 3]);
+    Known { names, class, pjrt }
+}
+
+impl Known {
+    /// [`Atoms::fields`], at a glance for arrays of the usual kind.
+    #[inline]
+    pub fn fields(&self, x: SEXP) -> Result<Option<(SEXP, SEXP)>> {
         // SAFETY: attributes are a list of pairs, and of none the parts are `NULL`; the names say that there are five fields.
         unsafe {
             let first = ATTRIB(x);
-            let second = CDR(first);
-            if CAR(first) == names
-                && TAG(first) == R_NamesSymbol
-                && CAR(second) == class
-                && TAG(second) == R_ClassSymbol
-            {
-                return Ok(Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4))));
+            if CAR(first) == self.names && TAG(first) == R_NamesSymbol {
+                let second = CDR(first);
+                if CAR(second) == self.class && TAG(second) == R_ClassSymbol {
+                    return Ok(Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4))));
+                }
             }
         }
+        atoms()?.fields(x)
     }
-    atoms()?.fields(x)
-}
 
-/// Whether a `$backend` is `"pjrt"`.
-#[inline]
-pub(crate) fn is_pjrt(backend: SEXP) -> Result<bool> {
-    if LEARNT.get().get().is_some_and(|[_, _, pjrt]| pjrt == backend) {
-        return Ok(true);
-    }
-    // SAFETY: the vectors have one element; strings of R's cache are equal if they are the same, and these are ASCII.
-    unsafe {
-        let pjrt = STRING_ELT(atoms()?.pjrt, 0);
-        Ok(matches!(strings(backend)?, [name] if *name == pjrt))
+    /// Whether a `$backend` is `"pjrt"`.
+    #[inline]
+    pub fn is_pjrt(&self, backend: SEXP) -> Result<bool> {
+        if self.pjrt == backend {
+            return Ok(true);
+        }
+        // SAFETY: the vectors have one element; strings of R's cache are equal if they are the same, and these are ASCII.
+        unsafe {
+            let pjrt = STRING_ELT(atoms()?.pjrt, 0);
+            Ok(matches!(strings(backend)?, [name] if *name == pjrt))
+        }
     }
 }
 

@@ -15,8 +15,9 @@ const LIBRARY: &str = "DISPATCH_BENCH_R_LIB";
 const PLUGIN: &str = "PJRT_PLUGIN_PATH_CPU";
 
 /// A name, and in how many processes it runs.
-const PARTS: [(&str, usize); 9] = [
+const PARTS: [(&str, usize); 10] = [
     ("hit", 3),
+    ("generated", 3),
     ("arguments", 3),
     ("functions", 3),
     ("leaves", 3),

@@ -118,6 +118,34 @@ parts$hit <- function() {
   figure("R hit: arrays that dispatch made, over others", at("dispatch, arrays from dispatch") - before_, "µs")
 }
 
+# The function of a family in Rust (r-bindings/tests/packages/families), of two arrays and a static value.
+parts$generated <- function() {
+  plus <- families::plus
+  d <- sums()
+  executable <- .Call(floor_compile, program(2L))
+  like <- x
+  execute <- function(x, y) .Call(floor_call_wrapped, executable, x, y, like)
+  made <- plus(x, y, 1L)
+  times <- rounds(list(
+    "plus(x, y, 1L)" = case(plus(x, y, 1L)),
+    "plus(x, y)" = case(plus(x, y)),
+    "plus(made, made)" = case(plus(made, made)),
+    "plus(x, c(1, 2, 3, 4))" = case(plus(x, c(1, 2, 3, 4))),
+    "dispatch(d, list(x, y, s = 1L))" = case(dispatch(d, list(x, y, s = 1L))),
+    "an R function that executes and wraps" = case(execute(bx, by))
+  ), 1000L, 50L)
+  show_rounds("R: the function of a family, two arrays f32[4] and a static integer", times)
+  at <- function(name) times[, name]
+  generated <- at("plus(x, y, 1L)")
+  execute_ <- at("an R function that executes and wraps")
+  figure("R hit: generated function of two arrays and a static", generated, "µs")
+  figure("R hit: generated function minus an R function that executes and wraps", generated - execute_, "µs", 0.8)
+  figure("R hit: generated function against dispatch() of the same", generated / at("dispatch(d, list(x, y, s = 1L))"), "times", 1)
+  figure("R hit: the same where the static is a default", at("plus(x, y)") - execute_, "µs")
+  figure("R hit: the same of arrays that it made", at("plus(made, made)") - execute_, "µs")
+  figure("R hit: a vector of four instead of an array", at("plus(x, c(1, 2, 3, 4))") - at("plus(x, y)"), "µs")
+}
+
 # A static argument, and a bare number.
 parts$arguments <- function() {
   d <- sums()

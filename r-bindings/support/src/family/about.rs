@@ -4,6 +4,7 @@ use dispatch_runtime::cache::Part;
 use dispatch_runtime::family::{Difference, Explanation};
 use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
 
+use super::args::Shared;
 use super::{Exported, Function, Kind, Slot, State};
 use crate::arg::arg;
 use crate::fault::{Fault, Result};
@@ -47,12 +48,13 @@ pub(super) fn answer<F: Exported>(slot: &Slot<F>, state: &State<F>, what: &str, 
         }
         "explain" => {
             let values = values::<F>(args)?;
-            let explanation = slot.with_args(state, &values, |family, args| family.explain_from_r(args))?;
+            let explanation =
+                slot.with_args(state, &Shared::new()?, &values, |family, args| family.explain_from_r(args))?;
             explained(&explanation)
         }
         "warm" => {
             let values = values::<F>(args)?;
-            slot.with_args(state, &values, |family, args| family.warm_from_r(args))?;
+            slot.with_args(state, &Shared::new()?, &values, |family, args| family.warm_from_r(args))?;
             Ok(nil())
         }
         "signature" => signature::<F>(),

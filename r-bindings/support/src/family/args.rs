@@ -49,10 +49,63 @@ pub struct Args<'a, L> {
     pub(super) formals: &'static [Formal],
     pub(super) scope: &'static Scope,
     pub(super) family: &'a Family,
+    pub(super) shared: Shared,
     first: Cell<Option<First>>,
     device: Option<Device>,
     next: Cell<usize>,
     leaf: PhantomData<fn() -> L>,
+}
+
+/// What a call asks `pjrtdispatch` by, looked up once.
+#[derive(Clone, Copy)]
+pub struct Shared {
+    pub(super) room: &'static shared::Room,
+    pub(super) table: &'static shared::abi::Table,
+    known: anvl::Known,
+}
+
+impl Shared {
+    #[inline]
+    pub(super) fn new() -> Result<Shared> {
+        let (room, table) = shared::joined()?;
+        Ok(Shared { room, table, known: anvl::known() })
+    }
+
+    /// The array that a value is: an `AnvlArray`, or a buffer. None if it is something else. `path` is for messages.
+    #[inline]
+    pub(super) fn array_of(&self, x: SEXP, path: &dyn fmt::Display) -> Result<Option<Array>> {
+        let (data, is_field) = match TYPEOF(x) {
+            EXTPTRSXP => (x, false),
+            VECSXP if Rf_isObject(x) != 0 => match self.known.fields(x)? {
+                Some((data, backend)) => {
+                    if !self.known.is_pjrt(backend)? {
+                        return Err(other_backend(backend, path));
+                    }
+                    (data, true)
+                }
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        match self.room.seen(self.table, data)? {
+            Some(array) => Ok(Some(array)),
+            None => Err(self.refused(data, path, is_field)),
+        }
+    }
+
+    #[cold]
+    fn refused(&self, data: SEXP, path: &dyn fmt::Display, is_field: bool) -> Fault {
+        self.room.refused(self.table, data, &format!("{path}{}", if is_field { "$data" } else { "" }))
+    }
+
+    /// The first array in a nested list; what is wrong with one is said when it is read.
+    fn array_in(&self, value: SEXP, depth: u32) -> Option<Array> {
+        if !is_list(value) || depth == DEPTH {
+            return self.array_of(value, &"").ok().flatten();
+        }
+        // SAFETY: the list has as many elements.
+        (0..Rf_xlength(value)).find_map(|i| self.array_in(unsafe { VECTOR_ELT(value, i) }, depth + 1))
+    }
 }
 
 /// The first array of a call. It is read before the others, because it says which client's family is called.
@@ -64,14 +117,12 @@ pub(super) struct First {
 
 /// The first array among the arguments.
 #[inline]
-pub(super) fn first_array(formals: &[Formal], values: &[SEXP]) -> Result<Option<First>> {
+pub(super) fn first_array(shared: &Shared, formals: &[Formal], values: &[SEXP]) -> Result<Option<First>> {
     for (i, (formal, &value)) in formals.iter().zip(values).enumerate() {
         let found = match formal.kind {
             Kind::Static => None,
-            Kind::Array => {
-                array_of(value, &Path::new(formal.name))?.map(|array| First { array, at: Some(i) })
-            }
-            Kind::List | Kind::Tree => array_in(value, 0).map(|array| First { array, at: None }),
+            Kind::Array => shared.array_of(value, &formal.name)?.map(|array| First { array, at: Some(i) }),
+            Kind::List | Kind::Tree => shared.array_in(value, 0).map(|array| First { array, at: None }),
         };
         if found.is_some() {
             return Ok(found);
@@ -83,15 +134,6 @@ pub(super) fn first_array(formals: &[Formal], values: &[SEXP]) -> Result<Option<
 /// How deep structs are looked through for the first array; none is declared so deep.
 const DEPTH: u32 = 100;
 
-/// The first array in a nested list; what is wrong with one is said when it is read.
-fn array_in(value: SEXP, depth: u32) -> Option<Array> {
-    if !is_list(value) || depth == DEPTH {
-        return array_of(value, &Path::new("")).ok().flatten();
-    }
-    // SAFETY: the list has as many elements.
-    (0..Rf_xlength(value)).find_map(|i| array_in(unsafe { VECTOR_ELT(value, i) }, depth + 1))
-}
-
 /// Whether a value is a list without a class, and so a structure.
 #[inline]
 pub(super) fn is_list(x: SEXP) -> bool {
@@ -99,31 +141,8 @@ pub(super) fn is_list(x: SEXP) -> bool {
     TYPEOF(x) == VECSXP && Rf_isObject(x) == 0 && ALTREP(x) == 0
 }
 
-/// The array that a value is: an `AnvlArray`, or a buffer. None if it is something else.
-#[inline]
-pub(super) fn array_of(x: SEXP, path: &Path) -> Result<Option<Array>> {
-    let (data, is_field) = match TYPEOF(x) {
-        EXTPTRSXP => (x, false),
-        VECSXP if Rf_isObject(x) != 0 => match anvl::known_fields(x)? {
-            Some((data, backend)) => {
-                if !anvl::is_pjrt(backend)? {
-                    return Err(other_backend(backend, path));
-                }
-                (data, true)
-            }
-            None => return Ok(None),
-        },
-        _ => return Ok(None),
-    };
-    let (room, table) = shared::joined()?;
-    match room.seen(table, data)? {
-        Some(array) => Ok(Some(array)),
-        None => Err(room.refused(table, data, &format!("{path}{}", if is_field { "$data" } else { "" }))),
-    }
-}
-
 #[cold]
-fn other_backend(backend: SEXP, path: &Path) -> Fault {
+fn other_backend(backend: SEXP, path: &dyn fmt::Display) -> Fault {
     let got = match describe::text(backend, 0) {
         Some(name) => format!("one of backend \"{name}\""),
         None => "one without a backend".into(),
@@ -156,7 +175,7 @@ pub(super) fn host_dtype(data: &Data<'_>) -> DType {
 
 /// What is no array and no data.
 #[cold]
-pub(super) fn no_array(x: SEXP, path: &Path) -> Fault {
+pub(super) fn no_array(x: SEXP, path: &dyn fmt::Display) -> Fault {
     let expected = "an AnvlArray, a PJRTBuffer, or a logical, integer, double, integer64 or complex scalar, vector or array";
     Fault::argument("type", path.to_string(), expected, describe::value(x))
 }
@@ -177,6 +196,7 @@ impl<'a, L> Args<'a, L> {
         formals: &'static [Formal],
         scope: &'static Scope,
         family: &'a Family,
+        shared: Shared,
         first: Option<First>,
     ) -> Args<'a, L> {
         let device = first.as_ref().map(|first| first.array.device());
@@ -185,6 +205,7 @@ impl<'a, L> Args<'a, L> {
             formals,
             scope,
             family,
+            shared,
             first: Cell::new(first),
             device,
             next: Cell::new(0),
@@ -273,7 +294,7 @@ impl<'a> Args<'a, Array> {
             Some(First { array, at: Some(at) }) if at == i => return Ok(Input::array(array)),
             other => self.first.set(other),
         }
-        match array_of(value, &Path::new(name))? {
+        match self.shared.array_of(value, &name)? {
             Some(array) => Ok(Input::array(array)),
             None => self.data(i, name, value),
         }
@@ -283,7 +304,7 @@ impl<'a> Args<'a, Array> {
     fn data(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
         match data_of(value, rank(self.scope, self.at(i).field))? {
             Some((data, shape)) => Ok(Input::data(data, shape)),
-            None => Err(no_array(value, &Path::new(name))),
+            None => Err(no_array(value, &name)),
         }
     }
 }

@@ -52,23 +52,64 @@ const BEHIND: usize = 16;
 
 static LEFT_BEHIND: MainThread<RefCell<Vec<Behind>>> = MainThread::new(RefCell::new(Vec::new()));
 
-/// A fault that cannot go through the runtime as an error, on its way around it.
-static FAULT: MainThread<RefCell<Option<Fault>>> = MainThread::new(RefCell::new(None));
+/// What a call says around the runtime.
+struct Aside {
+    /// Whether there is something.
+    is_some: Cell<bool>,
+    /// A fault that cannot go through the runtime as an error.
+    fault: Cell<Option<Fault>>,
+    /// How long the compile took, of which nobody was told yet.
+    compiled: Cell<Option<Duration>>,
+}
 
-/// The runtime's error for a fault, which waits for [`unless_left`].
+static ASIDE: MainThread<Aside> =
+    MainThread::new(Aside { is_some: Cell::new(false), fault: Cell::new(None), compiled: Cell::new(None) });
+
+/// The runtime's error for a fault, which waits for [`done`].
 #[cold]
 pub(super) fn leave(fault: Fault) -> Error {
-    FAULT.get().replace(Some(fault));
+    let aside = ASIDE.get();
+    aside.is_some.set(true);
+    aside.fault.set(Some(fault));
     Error::Interrupted
 }
 
-/// The result of a call, or the fault that it was left with. Whatever the runtime makes of the error, R's jump goes on.
+/// What has come of a call: its result, or the fault that it was left with. Whatever the runtime makes of the error, R's
+/// jump goes on. If it has compiled, who wants to hear of it is told.
 #[inline]
-pub(super) fn unless_left<T>(result: Result<T>) -> Result<T> {
-    match FAULT.get().take() {
-        None => result,
-        Some(fault) => Err(fault),
+pub(super) fn done<T>(name: &str, family: &Family, result: Result<T>) -> Result<T> {
+    match ASIDE.get().is_some.get() {
+        false => result,
+        true => with_aside(name, family, result),
     }
+}
+
+#[cold]
+fn with_aside<T>(name: &str, family: &Family, result: Result<T>) -> Result<T> {
+    let aside = ASIDE.get();
+    aside.is_some.set(false);
+    let (fault, compiled) = (aside.fault.take(), aside.compiled.take());
+    if let Some(fault) = fault {
+        return Err(fault);
+    }
+    let value = result?;
+    if let Some(took) = compiled {
+        tell(name, family, took)?;
+    }
+    Ok(value)
+}
+
+fn tell(name: &str, family: &Family, took: Duration) -> Result<()> {
+    if !compiles::are_told()? {
+        return Ok(());
+    }
+    // The entry was used last; what it was before is what the others are.
+    let keys = family.keys();
+    let reason = match keys.split_first() {
+        Some((new, others)) => Explanation::nearest(new, others).to_string(),
+        None => "miss".into(),
+    };
+    compiles::tell(&format!("{name}(): {reason}"), took.as_secs_f64())
 }
 
 /// Forgets what was left behind.
@@ -99,35 +140,11 @@ fn interruptible(device: Device, source: &Source) -> Result<Done> {
         done => done,
     };
     if done.is_ok() {
-        COMPILED.get().set(Some(start.elapsed()));
+        let aside = ASIDE.get();
+        aside.is_some.set(true);
+        aside.compiled.set(Some(start.elapsed()));
     }
     Ok(done)
-}
-
-/// How long the last compile took that nobody was told of yet.
-static COMPILED: MainThread<Cell<Option<Duration>>> = MainThread::new(Cell::new(None));
-
-/// Tells who wants to hear of it if a family's call has compiled; of a call that failed later nothing is told.
-#[inline]
-pub(super) fn tell(name: &str, family: &Family, is_ok: bool) -> Result<()> {
-    match COMPILED.get().take() {
-        Some(took) if is_ok => told(name, family, took),
-        _ => Ok(()),
-    }
-}
-
-#[cold]
-fn told(name: &str, family: &Family, took: Duration) -> Result<()> {
-    if !compiles::are_told()? {
-        return Ok(());
-    }
-    // The entry was used last; what it was before is what the others are.
-    let keys = family.keys();
-    let reason = match keys.split_first() {
-        Some((new, others)) => Explanation::nearest(new, others).to_string(),
-        None => "miss".into(),
-    };
-    compiles::tell(&format!("{name}(): {reason}"), took.as_secs_f64())
 }
 
 fn attempt(device: Device, source: &Source) -> Result<Done> {

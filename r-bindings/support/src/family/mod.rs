@@ -40,6 +40,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
 use crate::{entry, shared};
+use args::Shared;
 use results::Templates;
 
 /// A family that is a function of R; made by [`export!`](crate::export).
@@ -96,7 +97,7 @@ impl<F: Exported> Slot<F> {
     pub fn call(&self, values: &[SEXP]) -> SEXP {
         entry::direct(|| {
             let state = self.opened()?;
-            compile::unless_left(self.attempt(state, values))
+            self.attempt(state, values)
         })
     }
 
@@ -116,9 +117,10 @@ impl<F: Exported> Slot<F> {
 
     #[inline]
     fn once(&self, state: &State<F>, values: &[SEXP]) -> Result<SEXP> {
+        let shared = Shared::new()?;
         let mut results = Results::new();
-        self.with_args(state, values, |family, args| family.call_from_r(args, &mut results))?;
-        results.finish(&state.templates)
+        self.with_args(state, &shared, values, |family, args| family.call_from_r(args, &mut results))?;
+        results.finish(&state.templates, &shared)
     }
 
     /// Reads the arguments for the instance of their client.
@@ -126,18 +128,18 @@ impl<F: Exported> Slot<F> {
     fn with_args<L, R>(
         &self,
         state: &State<F>,
+        shared: &Shared,
         values: &[SEXP],
         run: impl FnOnce(&F, &Args<'_, L>) -> Result<R>,
     ) -> Result<R> {
-        let first = args::first_array(F::FORMALS, values)?;
+        let first = args::first_array(shared, F::FORMALS, values)?;
         let client = match &first {
             Some(first) => first.array.client(),
             None => crate::client::of_platform(&crate::client::default_platform())?,
         };
         let family = state.instance(client)?;
-        let result = run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), first));
-        compile::tell(F::NAME, family.family(), result.is_ok())?;
-        result
+        let result = run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, first));
+        compile::done(F::NAME, family.family(), result)
     }
 
     #[inline]
@@ -208,7 +210,7 @@ impl<F: Exported> Function for Slot<F> {
 
     fn ask(&self, what: &str, args: SEXP) -> Result<SEXP> {
         let state = self.opened()?;
-        compile::unless_left(about::answer(self, state, what, args))
+        about::answer(self, state, what, args)
     }
 }
 

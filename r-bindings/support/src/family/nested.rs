@@ -4,7 +4,7 @@ use dispatch_runtime::border::TreeSource;
 use dispatch_runtime::signature::Scope;
 use dispatch_runtime::{Array, Aval, DType};
 
-use super::args::{Args, Path, array_of, data_of, host_dtype, is_list, no_array, rank};
+use super::args::{Args, Path, Shared, data_of, host_dtype, is_list, no_array, rank};
 use super::input::check;
 use crate::arg::arg;
 use crate::data::list_names;
@@ -96,14 +96,15 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
             let Some(value) = is_member.then(|| self.value(At { field, ..at })).flatten() else { continue };
             match is_list(value) && described(value)?.is_none() {
                 false => {
-                    if let Some(dtype) = device_dtype(value, &mut host)? {
+                    if let Some(dtype) = device_dtype(&self.args.shared, value, &mut host)? {
                         return Ok(dtype);
                     }
                 }
                 true => {
                     for i in 0..Rf_xlength(value) {
                         // SAFETY: the list has the element.
-                        if let Some(dtype) = device_dtype(unsafe { VECTOR_ELT(value, i) }, &mut host)? {
+                        let element = unsafe { VECTOR_ELT(value, i) };
+                        if let Some(dtype) = device_dtype(&self.args.shared, element, &mut host)? {
                             return Ok(dtype);
                         }
                     }
@@ -115,9 +116,9 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
 }
 
 /// The dtype of an array; of data it notes the first.
-fn device_dtype(value: SEXP, host: &mut Option<DType>) -> Result<Option<DType>> {
+fn device_dtype(shared: &Shared, value: SEXP, host: &mut Option<DType>) -> Result<Option<DType>> {
     // What is wrong with an array is said when it is read.
-    if let Ok(Some(array)) = array_of(value, &Path::new("")) {
+    if let Ok(Some(array)) = shared.array_of(value, &"") {
         return Ok(Some(array.dtype()));
     }
     if let Some(aval) = described(value)? {
@@ -131,7 +132,7 @@ fn device_dtype(value: SEXP, host: &mut Option<DType>) -> Result<Option<DType>> 
 
 impl Leaf for Array {
     fn read(level: &Level<'_, '_, Array>, value: SEXP, at: At, path: &Path) -> Result<Array> {
-        if let Some(array) = array_of(value, path)? {
+        if let Some(array) = level.args.shared.array_of(value, path)? {
             return Ok(array);
         }
         let Some((data, shape)) = data_of(value, rank(at.scope, at.field))? else {
@@ -145,7 +146,7 @@ impl Leaf for Array {
 
 impl Leaf for Aval {
     fn read(level: &Level<'_, '_, Aval>, value: SEXP, at: At, path: &Path) -> Result<Aval> {
-        if let Some(array) = array_of(value, path)? {
+        if let Some(array) = level.args.shared.array_of(value, path)? {
             return Ok(array.aval());
         }
         if let Some(aval) = described(value)? {

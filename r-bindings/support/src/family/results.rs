@@ -8,13 +8,14 @@ use dispatch_runtime::engine::RawBuffer;
 use dispatch_runtime::{Array, Client, DType};
 use smallvec::SmallVec;
 
+use super::args::Shared;
+use crate::anvl;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
 use crate::root::Root;
 use crate::shared::abi::NewBuffer;
 use crate::unwind::protect;
-use crate::{anvl, shared};
 
 /// The arrays that a family gave, with their structure.
 pub struct Results {
@@ -56,14 +57,13 @@ impl Results {
 
     /// The R objects: the buffers are given away, to be owned by R. The value is not protected.
     #[inline]
-    pub(super) fn finish(self, templates: &Templates) -> Result<SEXP> {
-        let Results { arrays, steps } = self;
-        let is_one = matches!(steps.as_slice(), [Step::Array]);
-        let values = match arrays.is_empty() {
-            true => nil(),
-            false => give(arrays, templates)?,
-        };
-        if is_one { Ok(values) } else { structured(values, &steps) }
+    pub(super) fn finish(&mut self, templates: &Templates, shared: &Shared) -> Result<SEXP> {
+        templates.prepare(&self.arrays, shared)?;
+        if let [Step::Array] = self.steps.as_slice() {
+            return give_one(self.arrays.pop().expect("a step for each array"), templates, shared);
+        }
+        let values = if self.arrays.is_empty() { nil() } else { give(&mut self.arrays, templates, shared)? };
+        structured(values, &self.steps)
     }
 }
 
@@ -76,10 +76,10 @@ struct Given {
 
 impl Given {
     /// The same with the sizes where they stay, since those of the array may go.
-    fn new(array: Array, dims: &[i64]) -> Result<Given> {
-        let (room, _) = shared::joined()?;
+    #[inline]
+    fn new(array: Array, dims: &[i64], shared: &Shared) -> Result<Given> {
         let (client, dtype) = (array.client(), array.dtype());
-        let mut new = room.describe(&array)?;
+        let mut new = shared.room.describe(&array)?;
         new.dims = dims.as_ptr();
         if let Err(array) = array.into_raw() {
             // Somebody else refers to it: R gets a reference too.
@@ -108,19 +108,27 @@ impl Given {
     }
 }
 
-/// Gives the arrays to `pjrtdispatch`: an `AnvlArray`, or a list of them.
+/// Gives an array to `pjrtdispatch`: an `AnvlArray`.
 #[inline]
-fn give(arrays: SmallVec<[Array; 4]>, templates: &Templates) -> Result<SEXP> {
-    let (room, table) = shared::joined()?;
-    templates.prepare(&arrays)?;
+fn give_one(array: Array, templates: &Templates, shared: &Shared) -> Result<SEXP> {
+    let known = templates.0.borrow();
+    let template = template(&known, &array);
+    let given = Given::new(array, &template.dims, shared)?;
+    let made =
+        shared.room.new_arrays(shared.table, std::slice::from_ref(&given.new), &[template.object.get()]);
+    made.inspect_err(|_| given.end())
+}
+
+/// Gives arrays to `pjrtdispatch`: an `AnvlArray`, or a list of them.
+fn give(arrays: &mut SmallVec<[Array; 4]>, templates: &Templates, shared: &Shared) -> Result<SEXP> {
     let known = templates.0.borrow();
     let mut given: SmallVec<[Given; 4]> = SmallVec::new();
     let mut objects: SmallVec<[SEXP; 4]> = SmallVec::new();
     let mut failed = None;
-    for array in arrays {
-        let template = known.iter().find(|template| template.fits(&array)).expect("all templates are there");
+    for array in arrays.drain(..) {
+        let template = template(&known, &array);
         objects.push(template.object.get());
-        match Given::new(array, &template.dims) {
+        match Given::new(array, &template.dims, shared) {
             Ok(one) => given.push(one),
             Err(fault) => failed = Some(fault),
         }
@@ -128,9 +136,15 @@ fn give(arrays: SmallVec<[Array; 4]>, templates: &Templates) -> Result<SEXP> {
     let buffers: SmallVec<[NewBuffer; 4]> = given.iter().map(|given| given.new).collect();
     let made = match failed {
         Some(fault) => Err(fault),
-        None => room.new_arrays(table, &buffers, &objects),
+        None => shared.room.new_arrays(shared.table, &buffers, &objects),
     };
     made.inspect_err(|_| given.iter().for_each(Given::end))
+}
+
+/// The template of an array, which was made.
+#[inline]
+fn template<'a>(known: &'a [Template], array: &Array) -> &'a Template {
+    known.iter().find(|template| template.fits(array)).expect("all templates are there")
 }
 
 /// Puts the arrays into lists: `values` is the only array or a list of all.
@@ -251,19 +265,18 @@ impl Templates {
 
     /// Makes those that arrays need.
     #[inline]
-    fn prepare(&self, arrays: &[Array]) -> Result<()> {
+    fn prepare(&self, arrays: &[Array], shared: &Shared) -> Result<()> {
         let all = &self.0;
         let is_new = |array: &&Array| !all.borrow().iter().any(|template| template.fits(array));
         match arrays.iter().find(is_new) {
             None => Ok(()),
-            Some(_) => self.make(arrays),
+            Some(_) => self.make(arrays, shared),
         }
     }
 
     #[cold]
-    fn make(&self, arrays: &[Array]) -> Result<()> {
+    fn make(&self, arrays: &[Array], shared: &Shared) -> Result<()> {
         let all = &self.0;
-        let (room, table) = shared::joined()?;
         if all.borrow().len() > TEMPLATES {
             self.clear();
         }
@@ -271,7 +284,7 @@ impl Templates {
             if all.borrow().iter().any(|template| template.fits(array)) {
                 continue;
             }
-            let object = room.template(table, array)?;
+            let object = shared.room.template(shared.table, array)?;
             anvl::learn(object.get())?;
             all.borrow_mut().push(Template {
                 client: array.client(),
