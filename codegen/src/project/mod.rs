@@ -6,7 +6,7 @@
 //! | `sources` | the files and the module tree |
 //! | `names` | what names stand for: imports, re-exports, other names of the attribute |
 //! | `declare` | each declaration by itself, by `syntax` |
-//! | `r_files`, `description`, `check` | the author's R code, and the rules of the whole |
+//! | `r_files`, `description`, `check`, `statics` | the author's R code, and the rules of the whole |
 //! | `messages`, `report` | the table of messages, and how mistakes are shown |
 //! | `model` | what comes out |
 
@@ -21,6 +21,7 @@ mod names;
 mod r_files;
 mod report;
 mod sources;
+mod statics;
 #[cfg(test)]
 mod tests;
 

@@ -59,15 +59,15 @@ fn update(results: &mut Results) {
     results.report("update: 100 families, nothing to write", median(&again), "s");
 }
 
-/// Building a crate for R with some families and with one, which differ by what the attribute makes of a family, and its
+/// Building a crate with some families and with one, which differ by what the attribute makes of a family, and its
 /// body.
 fn expansion(results: &mut Results) {
-    const MORE: usize = 20;
+    const MORE: usize = 10;
     let package = folder("expansion");
     let runtime = root().join("dispatch-runtime");
     let manifest = format!(
         "[package]\nname = \"expansion\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n\
-         [lib]\ncrate-type = [\"staticlib\"]\n[dependencies]\ndispatch-runtime = {{ path = {runtime:?} }}\n"
+         [dependencies]\ndispatch-runtime = {{ path = {runtime:?} }}\n"
     );
     put(&package.join("Cargo.toml"), &manifest);
     fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock")).expect("the project has a lock file");
@@ -82,7 +82,7 @@ fn expansion(results: &mut Results) {
     for profile in ["dev", "release"] {
         // Builds the runtime.
         build(1, profile);
-        let pairs: Vec<f64> = (0..5)
+        let pairs: Vec<f64> = (0..3)
             .map(|_| {
                 let few = build(1, profile);
                 (build(1 + MORE, profile) - few) / MORE as f64
