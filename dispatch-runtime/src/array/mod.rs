@@ -396,7 +396,9 @@ impl Array {
     /// Whether both are references to one buffer.
     #[inline(always)]
     pub(crate) fn same(&self, other: &Array) -> bool {
+        // What is lent has a handle for each time that it is.
         self.0 == other.0
+            || (self.is_owned_elsewhere() || other.is_owned_elsewhere()) && self.raw() == other.raw()
     }
 
     /// Marks the buffer as given away; false if it already was. For callers of an engine's executable, which consumes

@@ -225,6 +225,14 @@ mod tests {
     }
 
     #[test]
+    fn an_array_that_is_lent_twice_is_one() {
+        let (here, there) = clients();
+        let (array, other) = (here.array(&[1f32], [1]).unwrap(), here.array(&[1f32], [1]).unwrap());
+        assert!(lend(&array, there).same(&lend(&array, there)));
+        assert!(!lend(&array, there).same(&lend(&other, there)));
+    }
+
+    #[test]
     fn a_buffer_is_given_away_only_by_its_last_reference_and_its_owner() {
         let (here, there) = clients();
         for shape in [&[2i64, 3][..], &[1, 1, 1, 1, 1, 1, 1, 6]] {

@@ -59,6 +59,10 @@ impl Scope<'_> {
                 format!("A list of {} {noun}s, each of {described}", code_of(n))
             }
         };
+        let open = !matches!(self.groups[leaves.group].dtypes, DTypes::One(_));
+        if open && self.groups[leaves.group].root == member && !matches!(leaves.count, Count::One) {
+            text.push_str(", all of the same dtype");
+        }
         if let Some(explained) = explained {
             text.push_str(", where ");
             text.push_str(&explained);

@@ -161,7 +161,7 @@ fit.ridge <- structure(
 #' \item{\code{b}}{An array of dtype \code{f32} and shape \code{(n)}.}
 #' }
 #' @param state An array of dtype \code{f32} and shape \code{(n)}. It is donated: the call may use its memory for a result, and using the array afterwards is an error.
-#' @param others A list of scalars, each of dtype \code{i32}.
+#' @param others A list of scalars, each of an integer dtype, all of the same dtype.
 #' @param pair A list of 2 arrays, each of dtype \code{bool} and shape \code{(2)}. They are donated: the call may use their memory for results, and using the array afterwards is an error.
 #' @return
 #' A list of

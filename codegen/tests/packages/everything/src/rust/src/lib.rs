@@ -158,7 +158,7 @@ fn step(
     #[dynamic(dtype = f32, shape = [n])] x: Aval,
     #[dynamic] momentum: Momentum<Aval>,
     #[dynamic(dtype = f32, shape = [n], donate)] state: Aval,
-    #[dynamic(dtype = i32, shape = [])] others: Vec<Aval>,
+    #[dynamic(dtype = int, shape = [])] others: Vec<Aval>,
     #[dynamic(dtype = bool, shape = [2], donate)] pair: [Aval; 2],
 ) -> Result<Program<(Array, [Array; 2], Trace<Array>)>> {
     todo!()
