@@ -89,6 +89,7 @@ bench: ## the benchmarks; a table, target/bench/results.json, criterion's report
 	@scripts/setup tests r
 	@scripts/get-plugin default >/dev/null
 	@scripts/install-r $${CARGO_TARGET_DIR:-target}/r-lib
+	@scripts/install-test-packages $${CARGO_TARGET_DIR:-target}/r-lib families
 	@rm -f target/bench/results.json
 	DISPATCH_BENCH_JAX=$$(scripts/get-jax) DISPATCH_BENCH_PLUGIN=$$(scripts/get-plugin fastatomstruct-xla-cpu) \
 	    DISPATCH_BENCH_R_LIB=$$(realpath $${CARGO_TARGET_DIR:-target}/r-lib) \
