@@ -444,10 +444,6 @@ unsafe extern "C" fn new_arrays(
     out: *mut SEXP,
 ) -> c_int {
     guarded(|| {
-        // SAFETY: the caller's structs, as many, of which each states its size.
-        let all: SmallVec<[Given<'_>; 4]> = (0..count)
-            .map(|i| unsafe { Given::of(given.byte_add(i * (*given).size)) })
-            .collect::<Result<_>>()?;
         // SAFETY: the caller's templates, as many.
         let templates = unsafe { slice(templates, count) };
         if templates.iter().any(|&x| TYPEOF(x) != VECSXP || Rf_xlength(x) != FIELDS.len() as Length) {
@@ -455,34 +451,48 @@ unsafe extern "C" fn new_arrays(
         }
         memory::make_room()?;
         let (symbol, classes) = buffer::BUFFER.prepare()?;
-        // SAFETY: each new object is kept by one that is protected, and has room for what it gets.
-        let object = protect(|| unsafe {
-            let array = |template: SEXP| {
-                let array = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
-                anvl::fill(array, template, symbol, classes);
-                Rf_unprotect(1);
-                array
-            };
-            if let [template] = templates {
-                return array(*template);
+        // One without data yet, not protected.
+        // SAFETY: inside `protect`; each new object is kept by one that is protected, and has room for what it gets.
+        let unfinished = |template: SEXP| unsafe {
+            let array = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
+            anvl::fill(array, template, symbol, classes);
+            Rf_unprotect(1);
+            array
+        };
+        if let [template] = *templates {
+            // SAFETY: the caller's struct, which states its size.
+            let given = unsafe { Given::of(given) }?;
+            let array = protect(|| unfinished(template))?;
+            // SAFETY: the caller's buffer is one of the client's plugin, and has this dtype and shape. The object was made for
+            // it, nothing of R has run since, and the pointer is the caller's.
+            unsafe {
+                buffer::complete(VECTOR_ELT(array, 0), given.take_over());
+                out.write(array);
             }
+            return Ok(());
+        }
+        // SAFETY: the caller's structs, as many, of which each states its size.
+        let all: SmallVec<[Given<'_>; 4]> = (0..count)
+            .map(|i| unsafe { Given::of(given.byte_add(i * (*given).size)) })
+            .collect::<Result<_>>()?;
+        // SAFETY: the list is protected, and has room for what it gets.
+        let list = protect(|| unsafe {
             let list = Rf_protect(Rf_allocVector(VECSXP, count as Length));
             for (i, &template) in templates.iter().enumerate() {
-                SET_VECTOR_ELT(list, i as Length, array(template));
+                SET_VECTOR_ELT(list, i as Length, unfinished(template));
             }
             Rf_unprotect(1);
             list
         })?;
         for (i, given) in all.iter().enumerate() {
-            // SAFETY: the caller's buffers are those of the client's plugin, and have these dtypes and shapes. The
-            // objects were made for them, and nothing of R has run since.
+            // SAFETY: as for one.
             unsafe {
-                let array = if count == 1 { object } else { VECTOR_ELT(object, i as Length) };
+                let array = VECTOR_ELT(list, i as Length);
                 buffer::complete(VECTOR_ELT(array, 0), given.take_over());
             }
         }
         // SAFETY: the caller's pointer.
-        unsafe { out.write(object) };
+        unsafe { out.write(list) };
         Ok(())
     })
 }
