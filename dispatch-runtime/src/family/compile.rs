@@ -89,7 +89,7 @@ pub struct Request {
     pub results: usize,
 }
 
-/// How a program is compiled: by the engine, on this thread ([`by_engine`]) or on another one. What comes of it is checked
+/// How a program is compiled: by the engine, on this thread (`by_engine`) or on another one. What comes of it is checked
 /// by the family.
 pub type Compiler = fn(Device, &Source) -> Result<Box<dyn engine::Executable>>;
 
