@@ -9,6 +9,7 @@ use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle::{self, Handle};
+use crate::string;
 
 /// An argument of an R function with its name, for messages.
 ///
@@ -81,7 +82,11 @@ impl<'a> Arg<'a> {
         (0..Rf_xlength(x))
             .map(|i| {
                 describe::text(x, i).ok_or_else(|| {
-                    Fault::argument("value", self.name, "strings", format!("NA as element {}", i + 1))
+                    // SAFETY: the vector has the element, which was made if it had to be.
+                    let string = unsafe { STRING_ELT(x, i) };
+                    // SAFETY: reading a variable of R.
+                    let got = if string == unsafe { R_NaString } { "NA" } else { string::no_text(string) };
+                    Fault::argument("value", self.name, "strings", format!("{got} as element {}", i + 1))
                 })
             })
             .collect()

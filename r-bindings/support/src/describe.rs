@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use crate::data::elements;
 use crate::ffi::*;
+use crate::string;
 use crate::unwind::protect;
 
 /// What an R value is: `NULL`, `a string`, `a double vector of length 3`, `a PJRTDevice`.
@@ -26,7 +27,8 @@ pub fn value(x: SEXP) -> String {
         CPLXSXP => vector("complex"),
         RAWSXP => vector("raw"),
         STRSXP if length == 1 && is_na(x) => "NA".into(),
-        STRSXP if length == 1 && text(x, 0).is_none() => "a string of bytes without an encoding".into(),
+        // SAFETY: the vector has an element, which was made if it had to be.
+        STRSXP if length == 1 && text(x, 0).is_none() => string::no_text(unsafe { STRING_ELT(x, 0) }).into(),
         STRSXP if length == 1 => "a string".into(),
         STRSXP => vector("character"),
         VECSXP => format!("a list of length {length}"),
@@ -72,7 +74,7 @@ pub fn class(x: SEXP) -> Option<String> {
     text(class, 0)
 }
 
-/// An element of a character vector in UTF-8; none if it is `NA` or there is none.
+/// An element of a character vector in UTF-8; none if it is `NA` or no text, or there is none.
 pub fn text(x: SEXP, i: Length) -> Option<String> {
     if TYPEOF(x) != STRSXP || i >= Rf_xlength(x) {
         return None;
@@ -84,11 +86,8 @@ pub fn text(x: SEXP, i: Length) -> Option<String> {
     if element == unsafe { R_NaString } {
         return None;
     }
-    // SAFETY: the element is a string; the translation lives until the call from R ends, and is copied here.
-    unsafe {
-        let text = protect(|| Rf_translateCharUTF8(element)).ok()?;
-        Some(CStr::from_ptr(text).to_string_lossy().into_owned())
-    }
+    // SAFETY: the element is a string of the vector, and copied here.
+    unsafe { string::utf8(element) }.ok().flatten().map(str::to_owned)
 }
 
 /// `1 input`, `2 inputs`.

@@ -32,6 +32,7 @@ pub const WEAKREFSXP: c_uint = 23;
 pub const RAWSXP: c_uint = 24;
 pub const S4SXP: c_uint = 25;
 
+pub const CE_NATIVE: c_int = 0;
 pub const CE_UTF8: c_int = 1;
 pub const CE_BYTES: c_int = 3;
 
@@ -94,6 +95,15 @@ unsafe extern "C" {
     pub fn Rf_ScalarString(x: SEXP) -> SEXP;
     pub fn Rf_mkCharLenCE(text: *const c_char, length: c_int, encoding: c_int) -> SEXP;
     pub fn Rf_translateCharUTF8(x: SEXP) -> *const c_char;
+    pub fn Riconv_open(to: *const c_char, from: *const c_char) -> *mut c_void;
+    pub fn Riconv(
+        converter: *mut c_void,
+        from: *mut *const c_char,
+        from_left: *mut usize,
+        to: *mut *mut c_char,
+        to_left: *mut usize,
+    ) -> usize;
+    pub fn Riconv_close(converter: *mut c_void) -> c_int;
     pub fn R_CHAR(x: SEXP) -> *const c_char;
     pub fn Rf_getCharCE(x: SEXP) -> c_int;
     pub fn STRING_ELT(x: SEXP, i: Length) -> SEXP;

@@ -39,6 +39,7 @@ mod read;
 mod root;
 pub mod shared;
 pub mod statics;
+mod string;
 pub mod tree;
 mod unwind;
 mod upload;

@@ -21,7 +21,8 @@ use dispatch_runtime::key::Sink;
 use crate::arg::slice;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::unwind::{check_stack, protect};
+use crate::string::{self, Text};
+use crate::unwind::check_stack;
 
 /// Where the words go.
 pub trait Words {
@@ -96,27 +97,20 @@ pub(crate) fn encode_bytes(flag: u64, bytes: &[u8], words: &mut impl Words) {
     bytes_packed(bytes, words);
 }
 
-/// The bytes of a string in UTF-8, and a flag in the highest bits that tells bytes without an encoding apart.
+/// The bytes of a string in UTF-8, and a flag in the highest bits that tells bytes apart that are no text.
 #[inline]
 pub(crate) fn string_bytes<'a>(x: SEXP) -> Result<(u64, &'a [u8])> {
-    // SAFETY: a string of R has as many bytes, and lives as long as what it was read from.
-    let bytes = unsafe { slice(R_CHAR(x).cast::<u8>(), XLENGTH(x) as usize) };
-    // SAFETY: reading the encoding of a string.
-    match unsafe { Rf_getCharCE(x) } {
-        CE_UTF8 => Ok((0, bytes)),
-        CE_BYTES => Ok((BYTES_STRING, bytes)),
-        _ if bytes.is_ascii() => Ok((0, bytes)),
-        _ => {
-            // SAFETY: the translation lives until the call from R ends.
-            let text = protect(|| unsafe { Rf_translateCharUTF8(x) })?;
-            // SAFETY: as above; it ends in NUL.
-            Ok((0, unsafe { CStr::from_ptr(text) }.to_bytes()))
-        }
-    }
+    // SAFETY: a string of R lives as long as what it was read from.
+    Ok(match unsafe { string::read(x)? } {
+        Text::Utf8(bytes) => (0, bytes),
+        Text::Bytes(bytes) => (BYTES_STRING, bytes),
+        Text::Invalid(bytes) => (INVALID_STRING, bytes),
+    })
 }
 
 const NA_STRING: u64 = u64::MAX;
 const BYTES_STRING: u64 = 1 << 62;
+const INVALID_STRING: u64 = 1 << 61;
 
 /// What the first word of a value says beside its type and length.
 const ATTRIBUTES: u64 = 1 << 8;

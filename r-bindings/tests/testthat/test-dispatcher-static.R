@@ -77,6 +77,10 @@ test_that("strings are compared by content across encodings", {
   bytes <- "caf\xe9"
   Encoding(bytes) <- "bytes"
   differ(bytes, latin1)
+  # R writes what is not valid with its number, which is another string.
+  differ("caf\xe9", "caf<e9>")
+  differ("caf\xe9", bytes)
+  same("caf\xe9", "caf\xe9")
   same(bytes, bytes)
 })
 

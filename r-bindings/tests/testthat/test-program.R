@@ -206,4 +206,6 @@ test_that("bytes without an encoding are no string", {
   Encoding(bytes) <- "bytes"
   expect_fault(pjrt_program(path = bytes), "type", "expected a string, got a string of bytes without an encoding", "path")
   expect_fault(pjrt_device(bytes), "type", "got a string of bytes", "device")
+  # Nor are bytes that are wrong in the encoding.
+  expect_fault(pjrt_device("cpu\xff"), "type", "got a string that is not valid in its encoding", "device")
 })

@@ -168,7 +168,8 @@ test_that("a name has to be text", {
   expect_fault(build_tree(list(list(1), list(setNames(list(1), NA)))), "value", "element 1 of `x[[2]][[1]]`")
   bytes <- "\xe4"
   Encoding(bytes) <- "bytes"
-  expect_fault(build_tree(setNames(list(1), bytes)), "value", "expected names with an encoding, got bytes")
+  expect_fault(build_tree(setNames(list(1), bytes)), "value", "expected names that are text, got a string of bytes")
+  expect_fault(build_tree(setNames(list(1), "\xff")), "value", "names that are text, got a string that is not valid")
   # The text NA is one.
   expect_identical(tree_path(build_tree(list(`NA` = 1)), 1), "`NA`")
 })

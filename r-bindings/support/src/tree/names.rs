@@ -1,12 +1,8 @@
 //! Names of list elements: in UTF-8, so that equal names have equal bytes.
 
-use std::borrow::Cow;
-use std::ffi::CStr;
-
-use crate::arg::slice;
 use crate::fault::Result;
 use crate::ffi::*;
-use crate::unwind::protect;
+use crate::string::{self, Text};
 
 /// Many names, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -49,33 +45,18 @@ impl Names {
     }
 }
 
-/// A string of R in UTF-8; nothing if it is of bytes, which have no encoding.
+/// A string of R in UTF-8; nothing if it is of bytes, which have no encoding, or not valid in its own.
 ///
 /// Strings that are no valid UTF-8, though marked as such, stay as they are.
 ///
 /// # Safety
 ///
-/// `string` is a string of R's cache that lives as long as the result.
+/// As for [`string::read`].
 #[inline]
-pub(super) unsafe fn utf8<'a>(string: SEXP) -> Result<Option<Cow<'a, [u8]>>> {
-    // SAFETY: the string has as many bytes.
-    let bytes: &[u8] = unsafe { slice(R_CHAR(string).cast(), Rf_xlength(string) as usize) };
-    if bytes.is_ascii() {
-        return Ok(Some(Cow::Borrowed(bytes)));
-    }
-    // SAFETY: as above.
-    match unsafe { Rf_getCharCE(string) } {
-        CE_UTF8 => Ok(Some(Cow::Borrowed(bytes))),
-        CE_BYTES => Ok(None),
-        _ => translated(string),
-    }
-}
-
-#[cold]
-fn translated<'a>(string: SEXP) -> Result<Option<Cow<'a, [u8]>>> {
-    // SAFETY: the translation lives until the call from R ends, and is copied here.
-    unsafe {
-        let text = protect(|| Rf_translateCharUTF8(string))?;
-        Ok(Some(Cow::Owned(CStr::from_ptr(text).to_bytes().to_vec())))
-    }
+pub(super) unsafe fn utf8<'a>(name: SEXP) -> Result<Option<&'a [u8]>> {
+    // SAFETY: by the caller's promise.
+    Ok(match unsafe { string::read(name)? } {
+        Text::Utf8(bytes) => Some(bytes),
+        Text::Bytes(_) | Text::Invalid(_) => None,
+    })
 }

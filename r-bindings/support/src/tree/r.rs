@@ -9,6 +9,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle;
 use crate::root::Root;
+use crate::string;
 
 impl Leaves {
     /// The elements of a list, of whatever class.
@@ -50,7 +51,7 @@ pub fn names(list: Arg<'_>) -> Result<Option<Vec<Vec<u8>>>> {
         unsafe {
             match STRING_ELT(names, i) {
                 name if name == R_NaString => Err(wrong(i, "NA")),
-                name => Ok(utf8(name)?.ok_or_else(|| wrong(i, "bytes"))?.into_owned()),
+                name => Ok(utf8(name)?.ok_or_else(|| wrong(i, string::no_text(name)))?.to_vec()),
             }
         }
     };

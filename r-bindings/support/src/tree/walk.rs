@@ -7,6 +7,7 @@ use crate::data::list_names;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
+use crate::string;
 use crate::unwind::protect;
 
 /// What a [`walk`] tells of a nested list, in order. What it tells says all of the structure: two values have equal
@@ -104,10 +105,10 @@ fn open(list: SEXP, visitor: &mut impl Visitor, room: &mut Room, kept: &mut Kept
                 if name == R_NaString {
                     return Err(Wrong::MissingName(i));
                 }
-                utf8(name)?.ok_or(Wrong::NameOfBytes(i))?
+                utf8(name)?.ok_or(Wrong::NoName(i, string::no_text(name)))?
             };
             room.take(name.len())?;
-            visitor.name(&name);
+            visitor.name(name);
         }
     }
     Ok(Frame { list: kept.plain(list)?, names, next: 0, length })
@@ -155,7 +156,7 @@ impl Kept {
 /// What is wrong with a list, before it is known where the list is.
 enum Wrong {
     MissingName(Length),
-    NameOfBytes(Length),
+    NoName(Length, &'static str),
     TooLarge,
     Other(Fault),
 }
@@ -174,7 +175,7 @@ impl Wrong {
             Wrong::Other(fault) => return fault,
             Wrong::TooLarge => return too_large(argument),
             Wrong::MissingName(i) => (i, "names that are not NA", "NA"),
-            Wrong::NameOfBytes(i) => (i, "names with an encoding", "bytes"),
+            Wrong::NoName(i, got) => (i, "names that are text", got),
         };
         let mut path = Path::new(argument);
         for frame in stack {
