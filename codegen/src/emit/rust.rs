@@ -77,14 +77,19 @@ fn function(family: &DeclaredFamily) -> String {
     if family.cfgs.is_empty() {
         return export;
     }
-    let conditions: Vec<String> = family.cfgs.iter().filter_map(condition).collect();
-    let otherwise = match conditions.as_slice() {
-        [only] => format!("#[cfg(not({only}))]\n"),
-        all => format!("#[cfg(not(all({})))]\n", all.join(", ")),
-    };
+    let otherwise = otherwise(family);
     let names = params.iter().map(|param| param.name().to_string()).collect();
     let absent = call("dispatch_r::absent!", &format!("{name:?} = {symbol}"), names);
     format!("{}{export}{otherwise}{absent}", cfgs(family, ""))
+}
+
+/// The condition that leaves a family out.
+fn otherwise(family: &DeclaredFamily) -> String {
+    let conditions: Vec<String> = family.cfgs.iter().filter_map(condition).collect();
+    match conditions.as_slice() {
+        [only] => format!("#[cfg(not({only}))]\n"),
+        all => format!("#[cfg(not(all({})))]\n", all.join(", ")),
+    }
 }
 
 /// `macro!(head(arguments));`, over as many lines as it takes.
@@ -113,7 +118,15 @@ fn kind(param: &Param) -> &'static str {
 /// The list of all functions.
 fn functions(package: &PackageModel) -> String {
     let families = package.families.iter().map(|family| {
-        format!("{}        family::function::<{}>(),\n", cfgs(family, "        "), path(family))
+        let present =
+            format!("{}        family::function::<{}>(),\n", cfgs(family, "        "), path(family));
+        match family.cfgs.is_empty() {
+            true => present,
+            false => {
+                let (otherwise, name) = (otherwise(family), &family.r_name);
+                format!("{present}        {otherwise}        &family::Absent({name:?}),\n")
+            }
+        }
     });
     let families: String = families.collect();
     let list = if families.is_empty() { "&[]".to_owned() } else { format!("&[\n{families}    ]") };

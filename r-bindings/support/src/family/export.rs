@@ -129,7 +129,7 @@ macro_rules! __take {
     };
 }
 
-use super::{Fault, SEXP, entry};
+use super::{Fault, Function, Result, SEXP, entry};
 
 /// A name without the `r#` of a raw identifier.
 #[doc(hidden)]
@@ -146,10 +146,28 @@ pub const fn plain(name: &'static str) -> &'static str {
 /// The error of a function that is not part of this build.
 #[doc(hidden)]
 pub fn absent(name: &str) -> SEXP {
-    entry::direct(|| {
-        Err(Fault::new(
-            "absent",
-            format!("`{name}()` is not part of this build of its package: a `#[cfg]` leaves it out"),
-        ))
-    })
+    entry::direct(|| Err(is_absent(name)))
+}
+
+fn is_absent(name: &str) -> Fault {
+    Fault::new(
+        "absent",
+        format!("`{name}()` is not part of this build of its package: a `#[cfg]` leaves it out"),
+    )
+}
+
+/// A family that is not part of this build, by its name in R, for the list of a package's functions.
+#[doc(hidden)]
+pub struct Absent(pub &'static str);
+
+impl Function for Absent {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn set_open(&self, _: bool) {}
+
+    fn ask(&self, _: &str, _: SEXP) -> Result<SEXP> {
+        Err(is_absent(self.0))
+    }
 }

@@ -32,7 +32,7 @@ use dispatch_runtime::{Array, Aval, Client};
 pub use about::ask;
 pub use args::{Args, Formal, Kind};
 #[doc(hidden)]
-pub use export::{absent, plain};
+pub use export::{Absent, absent, plain};
 pub use input::Input;
 pub use results::Results;
 

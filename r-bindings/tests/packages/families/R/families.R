@@ -540,7 +540,7 @@ parts_of <- structure(
 #' @details
 #' A program is compiled for each combination of dtypes and shapes that is new,
 #' and kept for the calls that follow.
-#' @param xs A list of arrays, each of dtype \code{f32} or \code{f64} and shape \code{(n)}.
+#' @param xs A list of arrays, each of dtype \code{f32} or \code{f64} and shape \code{(n)}, all of the same dtype.
 #' @param pair A list of 2 arrays, each of the dtype of \code{xs} and shape \code{(n)}.
 #' @return
 #' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.

@@ -254,12 +254,18 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::OnFirst>(),
         #[cfg(target_os = "none")]
         family::function::<crate::Never>(),
+        #[cfg(not(target_os = "none"))]
+        &family::Absent("never"),
         family::function::<crate::names::Names>(),
         family::function::<crate::names::Family>(),
         #[cfg(not(windows))]
         family::function::<crate::names::OffWindows>(),
+        #[cfg(not(not(windows)))]
+        &family::Absent("off_windows"),
         #[cfg(all(windows, not(windows)))]
         family::function::<crate::names::Nowhere>(),
+        #[cfg(not(all(windows, not(windows))))]
+        &family::Absent("nowhere"),
         family::function::<crate::names::Most>(),
         family::function::<crate::names::r#type::Names>(),
         family::function::<crate::structures::PartsOf>(),
