@@ -26,7 +26,7 @@ use std::sync::OnceLock;
 use arrayvec::ArrayVec;
 use foldhash::fast::RandomState;
 
-use crate::border::{Mismatch, StaticValue};
+use crate::border::{ItemKind, Mismatch, StaticItem, StaticValue, empty, number};
 
 /// Where the words of a key go; see the [module documentation](self).
 pub struct Sink<'a>(&'a mut Words);
@@ -141,6 +141,10 @@ pub(crate) fn hash(words: &[u64]) -> u64 {
     note = "for an enum or struct of your own, add `#[derive(StaticArg)]`"
 )]
 pub trait StaticKey: Clone + Send + Sync + 'static {
+    /// The kind of a vector's elements that become values of this type; none if another language has no such value.
+    #[doc(hidden)]
+    const ITEM: Option<ItemKind> = None;
+
     /// Gives the value to the sink: injective and prefix-free, see the [module documentation](self).
     fn encode(&self, sink: &mut Sink<'_>);
 
@@ -150,7 +154,8 @@ pub trait StaticKey: Clone + Send + Sync + 'static {
         self.clone()
     }
 
-    /// Writes the value as a person would, for `explain`.
+    /// Writes the value as a person would, for `explain`: in Rust, or with `#` among the flags (`{:#}`) as the language
+    /// writes it that gives values to [`StaticKey::from_value`].
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     /// The value that another language gives. A type that no other language has a value of refuses all.
@@ -179,8 +184,10 @@ impl<T: StaticKey> fmt::Display for Described<'_, T> {
 }
 
 macro_rules! by_word {
-    ($($ty:ty: |$x:ident| $word:expr, |$value:ident| $from:expr;)*) => {
+    ($($ty:ty, $item:ident: |$x:ident| $word:expr, |$value:ident| $from:expr, |$shown:ident| $foreign:expr;)*) => {
         $(impl StaticKey for $ty {
+            const ITEM: Option<ItemKind> = Some(ItemKind::$item);
+
             #[inline(always)]
             fn encode(&self, sink: &mut Sink<'_>) {
                 let $x = *self;
@@ -188,7 +195,8 @@ macro_rules! by_word {
             }
 
             fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{self:?}")
+                let $shown = *self;
+                if f.alternate() { f.write_str(&$foreign) } else { write!(f, "{self:?}") }
             }
 
             #[inline]
@@ -206,34 +214,44 @@ macro_rules! integer {
     };
 }
 
+/// An integer as another language writes it.
+macro_rules! whole {
+    ($x:ident) => {
+        i64::try_from($x).map_or_else(|_| $x.to_string(), |x| StaticItem::Integer(x).text())
+    };
+}
+
 by_word! {
-    bool: |x| x as u64, |v| v.logical();
-    char: |x| x as u64, |v| v.character();
-    i8: |x| x as u64, |v| integer!(v as i8);
-    i16: |x| x as u64, |v| integer!(v as i16);
-    i32: |x| x as u64, |v| integer!(v as i32);
-    i64: |x| x as u64, |v| integer!(v as i64);
-    isize: |x| x as u64, |v| integer!(v as isize);
-    u8: |x| x as u64, |v| integer!(v as u8);
-    u16: |x| x as u64, |v| integer!(v as u16);
-    u32: |x| x as u64, |v| integer!(v as u32);
-    u64: |x| x, |v| integer!(v as u64);
-    usize: |x| x as u64, |v| integer!(v as usize);
-    f32: |x| if x.is_nan() { f32::NAN.to_bits() as u64 } else { x.to_bits() as u64 }, |v| v.single();
-    f64: |x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }, |v| v.double();
-    crate::DType: |x| x as u64, |v| v.dtype();
+    bool, Logical: |x| x as u64, |v| v.logical(), |x| StaticItem::Logical(x).text();
+    char, Text: |x| x as u64, |v| v.character(), |x| StaticItem::Text(x.encode_utf8(&mut [0; 4])).text();
+    i8, Number: |x| x as u64, |v| integer!(v as i8), |x| x.to_string();
+    i16, Number: |x| x as u64, |v| integer!(v as i16), |x| x.to_string();
+    i32, Number: |x| x as u64, |v| integer!(v as i32), |x| x.to_string();
+    i64, Number: |x| x as u64, |v| integer!(v as i64), |x| StaticItem::Integer(x).text();
+    isize, Number: |x| x as u64, |v| integer!(v as isize), |x| whole!(x);
+    u8, Number: |x| x as u64, |v| integer!(v as u8), |x| x.to_string();
+    u16, Number: |x| x as u64, |v| integer!(v as u16), |x| x.to_string();
+    u32, Number: |x| x as u64, |v| integer!(v as u32), |x| x.to_string();
+    u64, Number: |x| x, |v| integer!(v as u64), |x| whole!(x);
+    usize, Number: |x| x as u64, |v| integer!(v as usize), |x| whole!(x);
+    f32, Number: |x| if x.is_nan() { f32::NAN.to_bits() as u64 } else { x.to_bits() as u64 }, |v| v.single(), |x| number(x);
+    f64, Number: |x| if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }, |v| v.double(), |x| number(x);
+    crate::DType, Text: |x| x as u64, |v| v.dtype(), |x| StaticItem::Text(x.r_name()).text();
 }
 
 macro_rules! wide {
     ($($ty:ty)*) => {
         $(impl StaticKey for $ty {
+            const ITEM: Option<ItemKind> = Some(ItemKind::Number);
+
             fn encode(&self, sink: &mut Sink<'_>) {
                 sink.word(*self as u64);
                 sink.word((*self >> 64) as u64);
             }
 
             fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{self}")
+                let x = *self;
+                if f.alternate() { f.write_str(&whole!(x)) } else { write!(f, "{self}") }
             }
 
             fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
@@ -246,6 +264,8 @@ macro_rules! wide {
 wide!(i128 u128);
 
 impl StaticKey for String {
+    const ITEM: Option<ItemKind> = Some(ItemKind::Text);
+
     fn encode(&self, sink: &mut Sink<'_>) {
         sink.bytes(self.as_bytes());
     }
@@ -278,6 +298,8 @@ impl StaticKey for () {
 }
 
 impl<T: StaticKey> StaticKey for Option<T> {
+    const ITEM: Option<ItemKind> = T::ITEM;
+
     fn encode(&self, sink: &mut Sink<'_>) {
         sink.word(self.is_some() as u64);
         if let Some(x) = self {
@@ -287,13 +309,15 @@ impl<T: StaticKey> StaticKey for Option<T> {
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Some(x) if f.alternate() => x.describe(f),
+            None if f.alternate() => f.write_str("NULL"),
             Some(x) => write!(f, "Some({})", Described(x)),
             None => f.write_str("None"),
         }
     }
 
     fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
-        let or_null = |m: Mismatch| Mismatch { expected: format!("{}, or NULL", m.expected), ..m };
+        let or_null = |m: Mismatch| Mismatch { expected: format!("NULL or {}", m.expected), ..m };
         match value {
             StaticValue::Null => Ok(None),
             value => T::from_value(value).map(Some).map_err(or_null),
@@ -302,6 +326,8 @@ impl<T: StaticKey> StaticKey for Option<T> {
 }
 
 impl<T: StaticKey> StaticKey for Box<T> {
+    const ITEM: Option<ItemKind> = T::ITEM;
+
     fn encode(&self, sink: &mut Sink<'_>) {
         (**self).encode(sink);
     }
@@ -327,11 +353,34 @@ impl<T: StaticKey> StaticKey for Vec<T> {
 
     fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
         let element = |(i, item): (usize, &_)| {
-            T::from_value(StaticValue::Vector(std::slice::from_ref(item)))
-                .map_err(|m| Mismatch { expected: format!("{} as element {}", m.expected, i + 1), ..m })
+            T::from_value(StaticValue::Vector(std::slice::from_ref(item))).map_err(|m| Mismatch {
+                expected: format!("a vector with {} as element {}", m.expected, i + 1),
+                ..m
+            })
         };
-        value.items("a vector")?.iter().enumerate().map(element).collect()
+        items_of::<T>(value, "a vector".into())?.iter().enumerate().map(element).collect()
     }
+}
+
+/// The elements of a vector of `T`, which is described by `vector`. An empty one has a kind as well.
+fn items_of<'a, T: StaticKey>(
+    value: StaticValue<'a>,
+    vector: String,
+) -> Result<&'a [StaticItem<'a>], Mismatch> {
+    match value {
+        StaticValue::Vector(items) => Ok(items),
+        StaticValue::Empty(kind) if T::ITEM == Some(kind) => Ok(&[]),
+        _ => Err(value.mismatch(format!("{vector}, each element {}", expected::<T>()))),
+    }
+}
+
+/// What values of another language become values of this type, in words.
+///
+/// ```
+/// assert_eq!(dispatch_runtime::key::expected::<Option<u8>>(), "NULL or a whole number from 0 to 255");
+/// ```
+pub fn expected<T: StaticKey>() -> String {
+    T::from_value(StaticValue::Other("")).err().map(|wrong| wrong.expected).unwrap_or_default()
 }
 
 impl<T: StaticKey, const N: usize> StaticKey for [T; N] {
@@ -344,20 +393,28 @@ impl<T: StaticKey, const N: usize> StaticKey for [T; N] {
     }
 
     fn from_value(value: StaticValue<'_>) -> Result<Self, Mismatch> {
-        let expected = format!("a vector of length {N}");
-        if value.items(&expected)?.len() != N {
-            return Err(value.mismatch(expected));
+        let vector = format!("a vector of length {N}");
+        if items_of::<T>(value, vector.clone())?.len() != N {
+            return Err(value.mismatch(vector));
         }
-        Vec::from_value(value)?.try_into().map_err(|_| value.mismatch(expected))
+        Vec::from_value(value)?.try_into().map_err(|_| value.mismatch(vector))
     }
 }
 
 fn describe_list<T: StaticKey>(list: &[T], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_str("[")?;
+    let (open, close) = match (f.alternate(), list) {
+        (false, _) => ("[", "]"),
+        // A vector of one is a scalar.
+        (true, [only]) => return only.describe(f),
+        (true, []) => return f.write_str(empty(T::ITEM)),
+        (true, _) => ("c(", ")"),
+    };
+    f.write_str(open)?;
     for (i, x) in list.iter().enumerate() {
-        write!(f, "{}{}", if i > 0 { ", " } else { "" }, Described(x))?;
+        f.write_str(if i > 0 { ", " } else { "" })?;
+        x.describe(f)?;
     }
-    f.write_str("]")
+    f.write_str(close)
 }
 
 macro_rules! tuples {
@@ -470,5 +527,29 @@ mod tests {
     fn values_are_described_as_a_person_would() {
         let value = (Some(vec![1.5f64]), String::from("x"), [true; 2]);
         assert_eq!(Described(&value).to_string(), r#"(Some([1.5]), "x", [true, true])"#);
+    }
+
+    #[test]
+    fn another_language_has_its_own_spelling() {
+        fn spelled<T: StaticKey>(value: T) -> String {
+            format!("{:#}", Described(&value))
+        }
+        assert_eq!(spelled(true), "TRUE");
+        assert_eq!(spelled(Some(2u8)), "2");
+        assert_eq!(spelled(None::<u8>), "NULL");
+        assert_eq!(spelled(25.0f64), "25");
+        assert_eq!(spelled(0.1f32), "0.1");
+        assert_eq!(spelled(1e-10f64), "1e-10");
+        assert_eq!([f64::NAN, f64::INFINITY, -f64::INFINITY].map(spelled), ["NaN", "Inf", "-Inf"]);
+        assert_eq!(spelled(i64::MAX), "bit64::as.integer64(\"9223372036854775807\")");
+        assert_eq!(spelled(vec![1.0f64, 2.5]), "c(1, 2.5)");
+        assert_eq!(spelled(Some([false, true])), "c(FALSE, TRUE)");
+        assert_eq!(spelled(vec![7i32]), "7");
+        assert_eq!(spelled(Vec::<f64>::new()), "numeric(0)");
+        assert_eq!(spelled(Vec::<String>::new()), "character(0)");
+        assert_eq!(spelled(Vec::<bool>::new()), "logical(0)");
+        assert_eq!(spelled(String::from("a\"b")), r#""a\"b""#);
+        assert_eq!(spelled('\''), "\"'\"");
+        assert_eq!(spelled(crate::DType::BF16), "\"bf16\"");
     }
 }

@@ -3,7 +3,7 @@
 //! The module is re-exported under a name with the version, so that a macro crate and a runtime that do not belong
 //! together fail when they are compiled.
 
-pub use crate::border::{Mismatch, StaticValue, TreeSource, TreeVisitor, exactly, variant};
+pub use crate::border::{ItemKind, Mismatch, StaticValue, TreeSource, TreeVisitor, exactly, variant};
 pub use crate::cache::{Part, Stats};
 pub use crate::engine::RawBuffer;
 pub use crate::family::{
@@ -12,7 +12,7 @@ pub use crate::family::{
     Temporary, TextFailure, Visitor, buffer, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
     nothing_donated, ready, same_array, same_sizes,
 };
-pub use crate::key::{Described, Sink, StaticKey};
+pub use crate::key::{Described, Sink, StaticKey, expected};
 pub use crate::leaf::Leaf;
 pub use crate::signature::{
     CheckTree, Checker, DTypeSpec, Dim, Field, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec, field_path,
@@ -74,9 +74,15 @@ pub fn part_len(path: String, len: usize) -> Part {
     part(format!("length of `{path}`"), len)
 }
 
-/// A static argument, which `describe` writes.
-pub fn part_static(name: &str, describe: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result) -> Part {
-    part(format!("`{name}`"), By(describe))
+/// A static argument, which `describe` writes, in the spelling of the family's callers.
+pub fn part_static(
+    family: &Family,
+    name: &str,
+    describe: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result,
+) -> Part {
+    let value = By(describe);
+    let value = if family.is_foreign() { format!("{value:#}") } else { value.to_string() };
+    part(format!("`{name}`"), value)
 }
 
 /// The value of the family's `context` function.
@@ -91,6 +97,11 @@ impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for By<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0(f)
     }
+}
+
+/// Writes a variant by its name in Rust, or by that which it has in other languages.
+pub fn describe_variant(f: &mut fmt::Formatter<'_>, name: &str, foreign: &str) -> fmt::Result {
+    if f.alternate() { write!(f, "{foreign:?}") } else { f.write_str(name) }
 }
 
 /// Writes a struct or variant as Rust would; fields without names have an empty one.

@@ -65,7 +65,8 @@ NULL
 #   "clear"      NULL
 #   "signature"  a list of columns with a row for each array, list of arrays and static value, in order: `argument`, its
 #                path (`x`, `params$w`); `static` and `donated`, logical; `dtype` and `shape` in words, such as "f32 or f64"
-#                and "(m, k)", NA of a static value; and `capacity`, a number
+#                and "(m, k)", NA of a static value; `value`, in words what a static takes, such as "TRUE or FALSE", NA of
+#                an array; and `capacity`, a number
 family_do <- function(f, what, args = NULL) {
   name <- family_name(f)
   env <- environment(f)
@@ -89,9 +90,13 @@ is_loaded <- function(namespace) {
 
 # The name under which a family is known to its package.
 family_name <- function(f) {
+  if (!is.function(f) || !inherits(f, "dispatch_family")) {
+    refuse(if (is.function(f)) f else unclass(f), "a function of class dispatch_family", "f")
+  }
   name <- attr(f, "family", exact = TRUE)
-  if (!is.function(f) || !inherits(f, "dispatch_family") || !is.character(name) || length(name) != 1L) {
-    refuse(f, "a function of class dispatch_family", "f")
+  if (!is.character(name) || length(name) != 1L || is.na(name)) {
+    expected <- "argument `f`: expected a function of a package of families, which has its name as attribute `family`, got "
+    raise_("type", paste0(expected, if (is.null(name)) "one without" else "one with another attribute"), "f")
   }
   name
 }
@@ -137,17 +142,37 @@ family_arguments <- function(f, ...) {
 # Arguments in order, by name, matched as R matches those of the function, with its defaults.
 family_match <- function(f, given) {
   formals <- formals(f)
-  gather <- as.function(c(formals, list(quote(environment()))), envir = baseenv())
-  matched <- tryCatch(do.call(gather, given, quote = TRUE), error = identity)
-  if (inherits(matched, "error")) {
-    raise_("argument", conditionMessage(matched), NULL)
+  if ("..." %in% names(formals)) {
+    raise_("type", "argument `f`: expected a function as the generator makes it, got one with `...`", "f")
   }
+  # R matches the places of what was given: an error has no values in it. What is left over goes to the dots.
+  definition <- as.function(c(formals, alist(... = , NULL)))
+  call <- as.call(c(quote(f), stats::setNames(as.list(seq_along(given)), names(given))))
+  places <- tryCatch(as.list(match.call(definition, call, expand.dots = FALSE))[-1L], error = identity)
+  if (inherits(places, "error")) {
+    raise_("argument", conditionMessage(places), NULL)
+  }
+  if (length(places$...) > 0L) {
+    family_unused(f, formals, places$...[1L])
+  }
+  values <- formals
   for (name in names(formals)) {
-    if (identical(formals[[name]], quote(expr = )) && eval(call("missing", as.name(name)), matched)) {
+    values[name] <- if (!is.null(places[[name]])) {
+      given[places[[name]]]
+    } else if (!identical(formals[[name]], quote(expr = ))) {
+      list(eval(formals[[name]], baseenv()))
+    } else {
       raise_("argument", sprintf("argument `%s`: it is missing, and has no default", name), name)
     }
   }
-  mget(names(formals), matched)
+  as.list(values)
+}
+
+# The error that something was given which the function does not have.
+family_unused <- function(f, formals, place) {
+  what <- if (is.null(names(place)) || !nzchar(names(place))) sprintf("number %d", place[[1L]]) else sprintf("`%s`", names(place))
+  has <- if (length(formals) == 0L) "no arguments" else paste0("`", names(formals), "`", collapse = ", ")
+  raise_("argument", sprintf("unused argument %s: `%s()` has %s", what, family_name(f), has), NULL)
 }
 
 #' @rdname dispatch_family
@@ -203,7 +228,7 @@ family_signature <- function(signature) {
   if (length(signature$argument) == 0L) {
     return(character())
   }
-  what <- ifelse(signature$static, "static", paste(signature$dtype, signature$shape))
+  what <- ifelse(signature$static, paste0("static: ", signature$value), paste(signature$dtype, signature$shape))
   paste0("  ", format(signature$argument), "  ", what, ifelse(signature$donated, ", donated", ""))
 }
 

@@ -18,6 +18,7 @@ pub(super) fn expand(arg: &StaticArg) -> TokenStream {
         }
     }
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
+    let r_names = arg.r_names();
     let (encode, describe) = match &arg.body {
         StaticBody::Struct(fields) => of_struct(ident, fields),
         StaticBody::Enum(variants) => {
@@ -27,21 +28,36 @@ pub(super) fn expand(arg: &StaticArg) -> TokenStream {
                 let fields = variant.fields.iter().map(encode_field);
                 code! { #pattern => { sink.word(#i); #(#fields)* } }
             });
-            let texts = variants.iter().map(|variant| {
+            let texts = variants.iter().enumerate().map(|(i, variant)| {
                 let name = &variant.ident;
                 let pattern = pattern(&code! { Self::#name }, &variant.fields);
-                let describe = describe_fields(&plain(name), &variant.fields);
+                let plain = plain(name);
+                let describe = match &r_names {
+                    Some(names) => {
+                        let foreign = &names[i];
+                        code! { __dispatch::describe_variant(f, #plain, #foreign) }
+                    }
+                    None => describe_fields(&plain, &variant.fields),
+                };
                 code! { #pattern => { #describe } }
             });
             (code! { match self { #(#arms)* } }, code! { match self { #(#texts)* } })
         }
     };
-    let from_value = arg.r_names().map(|names| from_value(&names, &arg.body));
+    let item = r_names.as_ref().map(|_| {
+        code! {
+            const ITEM: ::core::option::Option<__dispatch::ItemKind> =
+                ::core::option::Option::Some(__dispatch::ItemKind::Text);
+        }
+    });
+    let from_value = r_names.map(|names| from_value(&names, &arg.body));
     code! {
         const _: () = {
             #alias
             #[automatically_derived]
             impl #impl_generics __dispatch::StaticKey for #ident #ty_generics #where_clause {
+                #item
+
                 #[inline]
                 #[allow(unused_variables)]
                 fn encode(&self, sink: &mut __dispatch::Sink<'_>) {

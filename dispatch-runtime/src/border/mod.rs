@@ -6,5 +6,6 @@
 mod statics;
 mod trees;
 
-pub use statics::{Mismatch, StaticItem, StaticValue, variant};
+pub use statics::{ItemKind, Mismatch, StaticItem, StaticValue, variant};
+pub(crate) use statics::{empty, number};
 pub use trees::{TreeSource, TreeVisitor, exactly};

@@ -1,5 +1,7 @@
 //! Static values of another language.
 
+use std::fmt::{Display, LowerExp};
+
 use crate::DType;
 
 /// A value of another language for a static argument.
@@ -9,6 +11,8 @@ pub enum StaticValue<'a> {
     Null,
     /// A vector of one element or of any other number: the language need not tell a scalar from a vector of one.
     Vector(&'a [StaticItem<'a>]),
+    /// A vector without elements, in a language where it has a kind all the same.
+    Empty(ItemKind),
     /// Something that is no static value, in words: `a function`.
     Other(&'a str),
 }
@@ -26,6 +30,17 @@ pub enum StaticItem<'a> {
     Double(f64),
     /// A text.
     Text(&'a str),
+}
+
+/// Of which kind the elements of a vector are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    /// Truth values.
+    Logical,
+    /// Integers or floating-point numbers.
+    Number,
+    /// Texts.
+    Text,
 }
 
 /// A value that is none of the static argument's type.
@@ -51,19 +66,42 @@ impl StaticItem<'_> {
         }
     }
 
-    /// The element in the words of a message.
-    fn text(self) -> String {
+    /// The element as the other language writes it.
+    pub(crate) fn text(self) -> String {
         match self {
             StaticItem::Missing => "NA".into(),
             StaticItem::Logical(true) => "TRUE".into(),
             StaticItem::Logical(false) => "FALSE".into(),
+            // A double of this size may be another number.
+            StaticItem::Integer(x) if x.unsigned_abs() >= EXACT as u64 => {
+                format!("bit64::as.integer64(\"{x}\")")
+            }
             StaticItem::Integer(x) => x.to_string(),
-            StaticItem::Double(x) if x.is_nan() => "NaN".into(),
-            StaticItem::Double(x) if x.is_infinite() => if x > 0.0 { "Inf" } else { "-Inf" }.into(),
-            StaticItem::Double(x) if x.abs() >= 1e15 => format!("{x:e}").replacen('e', "e+", 1),
-            StaticItem::Double(x) => x.to_string(),
+            StaticItem::Double(x) => number(x),
             StaticItem::Text(text) => format!("{text:?}"),
         }
+    }
+}
+
+/// A number as the other language writes it.
+pub(crate) fn number<T: Copy + Display + LowerExp + Into<f64>>(x: T) -> String {
+    let double: f64 = x.into();
+    match double.abs() {
+        size if size.is_nan() => "NaN".into(),
+        f64::INFINITY => if double > 0.0 { "Inf" } else { "-Inf" }.into(),
+        size if size >= 1e15 => format!("{x:e}").replacen('e', "e+", 1),
+        size if size < 1e-4 && size > 0.0 => format!("{x:e}"),
+        _ => x.to_string(),
+    }
+}
+
+/// A vector without elements as the other language writes it.
+pub(crate) fn empty(kind: Option<ItemKind>) -> &'static str {
+    match kind {
+        Some(ItemKind::Logical) => "logical(0)",
+        Some(ItemKind::Number) => "numeric(0)",
+        Some(ItemKind::Text) => "character(0)",
+        None => "[]",
     }
 }
 
@@ -76,14 +114,6 @@ impl<'a> StaticValue<'a> {
         }
     }
 
-    /// The elements of a vector.
-    pub(crate) fn items(self, expected: &str) -> Result<&'a [StaticItem<'a>], Mismatch> {
-        match self {
-            StaticValue::Vector(items) => Ok(items),
-            _ => Err(self.mismatch(expected)),
-        }
-    }
-
     /// The error that it is something else.
     #[cold]
     pub fn mismatch(self, expected: impl Into<String>) -> Mismatch {
@@ -91,6 +121,7 @@ impl<'a> StaticValue<'a> {
             StaticValue::Null => "NULL".into(),
             StaticValue::Vector([item]) => item.text(),
             StaticValue::Vector([]) => "an empty vector".into(),
+            StaticValue::Empty(kind) => empty(Some(kind)).into(),
             StaticValue::Vector(items) => {
                 let kind = items.iter().map(|item| item.kind()).find(|kind| *kind != "missing");
                 let article = if kind == Some("integer") { "an" } else { "a" };
@@ -125,8 +156,8 @@ impl<'a> StaticValue<'a> {
         let range = match (from == least, to == most) {
             (true, true) => format!(" from {least} to {most}"),
             // As an integer it may be larger, as a double not.
-            (true, false) => format!(" from {least} on, and below 2^53 unless it is an integer64"),
-            (false, _) => " of less than 2^53, unless it is an integer64".into(),
+            (true, false) => format!(" from {least} on (2^53 and more only as an integer64)"),
+            (false, _) => " of less than 2^53 (more only as an integer64)".into(),
         };
         self.mismatch(format!("a whole number{range}"))
     }
@@ -192,7 +223,7 @@ pub fn variant(value: StaticValue<'_>, names: &[&str]) -> Result<usize, Mismatch
 mod tests {
     use super::StaticItem::*;
     use super::*;
-    use crate::key::StaticKey;
+    use crate::key::{Described, StaticKey};
     use crate::prelude::*;
 
     fn from<T: StaticKey>(item: StaticItem<'_>) -> Result<T, String> {
@@ -229,7 +260,7 @@ mod tests {
         assert_eq!(from::<i8>(Double(-129.0)), Err("a whole number from -128 to 127; -129".into()));
         assert_eq!(
             from::<u64>(Integer(-1)).unwrap_err(),
-            "a whole number from 0 on, and below 2^53 unless it is an integer64; -1"
+            "a whole number from 0 on (2^53 and more only as an integer64); -1"
         );
         assert!(from::<i64>(Double(1e300)).unwrap_err().starts_with("a whole number of less than 2^53"));
     }
@@ -242,7 +273,10 @@ mod tests {
         assert_eq!(from(Integer(2)), Ok(2.0f64));
         assert!(from::<f64>(Double(f64::NAN)).unwrap().is_nan());
         assert_eq!(from::<f64>(Missing), Err("a number; NA".into()));
-        assert_eq!(from::<f64>(Integer(EXACT as i64 + 1)), Err("a number; 9007199254740993".into()));
+        assert_eq!(
+            from::<f64>(Integer(EXACT as i64 + 1)),
+            Err("a number; bit64::as.integer64(\"9007199254740993\")".into())
+        );
         assert_eq!(from::<f32>(Double(1e300)), Err("a number that f32 holds; 1e+300".into()));
         assert_eq!(from(Double(f64::INFINITY)), Ok(f32::INFINITY));
         assert_eq!(from(Text("é")), Ok(String::from("é")));
@@ -268,16 +302,40 @@ mod tests {
         assert!(not(StaticValue::Null).ends_with("; NULL"));
         assert!(not(StaticValue::Vector(&[])).ends_with("; an empty vector"));
         assert!(not(StaticValue::Other("a function")).ends_with("; a function"));
-        assert_eq!(words(Vec::<i32>::from_value(StaticValue::Null).unwrap_err()), "a vector; NULL");
+        assert_eq!(
+            words(Vec::<i8>::from_value(StaticValue::Null).unwrap_err()),
+            "a vector, each element a whole number from -128 to 127; NULL"
+        );
         let half = StaticValue::Vector(&[Double(1.0), Double(1.5)]);
         assert_eq!(
             words(Vec::<i8>::from_value(half).unwrap_err()),
-            "a whole number from -128 to 127 as element 2; 1.5"
+            "a vector with a whole number from -128 to 127 as element 2; 1.5"
+        );
+        assert_eq!(
+            words(Option::<Vec<i64>>::from_value(half).unwrap_err()),
+            "NULL or a vector with a whole number of less than 2^53 (more only as an integer64) as element 2; 1.5"
         );
         assert_eq!(
             words(<[i8; 3]>::from_value(half).unwrap_err()),
             "a vector of length 3; a double vector of length 2"
         );
+    }
+
+    #[test]
+    fn an_empty_vector_has_a_kind() {
+        let kinds = [ItemKind::Logical, ItemKind::Number, ItemKind::Text].map(StaticValue::Empty);
+        fn taken<T: StaticKey>(kinds: [StaticValue<'_>; 3]) -> [bool; 3] {
+            kinds.map(|kind| T::from_value(kind).is_ok())
+        }
+        assert_eq!(taken::<Vec<bool>>(kinds), [true, false, false]);
+        assert_eq!(taken::<Vec<i64>>(kinds), [false, true, false]);
+        assert_eq!(taken::<Option<Vec<f64>>>(kinds), [false, true, false]);
+        assert_eq!(taken::<[f32; 0]>(kinds), [false, true, false]);
+        assert_eq!(taken::<Vec<String>>(kinds), [false, false, true]);
+        assert_eq!(taken::<Vec<Link>>(kinds), [false, false, true]);
+        assert_eq!(taken::<u8>(kinds), [false; 3]);
+        let wrong = Vec::<f64>::from_value(kinds[2]).unwrap_err();
+        assert_eq!((&*wrong.expected, &*wrong.got), ("a vector, each element a number", "character(0)"));
     }
 
     #[derive(Clone, Debug, PartialEq, StaticArg)]
@@ -306,6 +364,8 @@ mod tests {
             Err("one of \"logit\", \"cauchy_log_log\", \"http2\"; \"Logit\"".into())
         );
         assert_eq!(from::<Option<Link>>(Text("logit")), Ok(Some(Link::Logit)));
+        let described = Described(&Link::CauchyLogLog);
+        assert_eq!(format!("{described} {described:#}"), "CauchyLogLog \"cauchy_log_log\"");
         assert!(from::<Knots>(Integer(1)).is_err() && from::<Mixed>(Text("plain")).is_err());
         assert_ne!((Mixed::Plain, Knots(1)), (Mixed::With(1), Knots(2)));
     }

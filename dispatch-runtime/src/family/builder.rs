@@ -72,6 +72,10 @@ pub trait DeclaredFamily: Sized {
     /// Shows what each array and each list of arrays has to be: its path, and its scope with its index there.
     #[doc(hidden)]
     fn declare(visit: &mut dyn FnMut(String, &'static Scope, usize));
+
+    /// Shows what each static argument takes from another language: its name, and words.
+    #[doc(hidden)]
+    fn declare_statics(visit: &mut dyn FnMut(&'static str, String));
 }
 
 /// Makes a family with another capacity, eviction policy or device than its declaration says.
@@ -99,6 +103,7 @@ pub struct FamilyBuilder<F> {
     device: Option<Device>,
     colliding: bool,
     compiler: Compiler,
+    foreign: bool,
     family: PhantomData<fn() -> F>,
 }
 
@@ -111,6 +116,7 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
             device: None,
             colliding: false,
             compiler: by_engine,
+            foreign: false,
             family: PhantomData,
         }
     }
@@ -159,6 +165,13 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
         self
     }
 
+    /// Tells static values in the spelling of the other language that gives them.
+    #[doc(hidden)]
+    pub fn foreign(mut self) -> Self {
+        self.foreign = true;
+        self
+    }
+
     /// Makes the family.
     ///
     /// An error if the capacity is 0 or the device belongs to another client.
@@ -186,6 +199,7 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
             device: target,
             resolver: default_device,
             compiler: self.compiler,
+            foreign: self.foreign,
         }))
     }
 }

@@ -46,6 +46,8 @@ pub struct Family {
     resolver: Option<fn(&Client) -> Device>,
     /// Who asks the engine to compile.
     compiler: Compiler,
+    /// Whether it is called from another language.
+    foreign: bool,
 }
 
 impl Family {
@@ -64,6 +66,11 @@ impl Family {
             rarely();
         }
         self.moves
+    }
+
+    /// Whether it is called from another language, in whose spelling static values are told.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
     }
 
     /// What the arguments of a call have said about where it runs: nothing yet.

@@ -95,6 +95,16 @@ test_that("a static argument takes values of its type and nothing else", {
     }
   }
   expect_fault(of(sizes = c(1, 1.5)), "value", "as element 2, got 1.5", "sizes")
+  for (wrong in list(character(), logical())) {
+    expect_fault(of(sizes = wrong), "value", "expected a vector, each element a whole number from", "sizes")
+  }
+  expect_identical(of(sizes = double())[8], 0)
+  # Bytes that the encoding does not have are not another string.
+  invalid <- "b\xe4"
+  expect_fault(of(name = invalid), "value", "expected a string, got a string that is not valid in its encoding", "name")
+  expect_fault(of(name = `Encoding<-`(invalid, "UTF-8")), "value", "got a string that is not valid in its enc", "name")
+  expect_fault(of(name = `Encoding<-`(invalid, "bytes")), "value", "got a string of bytes without an encoding", "name")
+  expect_identical(of(name = `Encoding<-`(invalid, "latin1")), of(name = "b\u00e4"))
   expect_fault(of(link = "probit"), "value", "expected one of \"logit\", \"cauchy_log\", got \"probit\"", "link")
   expect_fault(of(byte = 300), "value", "expected a whole number from 0 to 255, got 300", "byte")
 })
@@ -196,7 +206,51 @@ test_that("what goes wrong in a body is an error of the call, and the next one g
   expect_fault(f(1, "panic"), "panic", "the body panicked")
   expect_identical(values(f(c(1, 2), "call_another")), c(3, 6))
   expect_identical(family_stats(f)$entries, 1L)
-  expect_fault(families$never(1), "absent", "`never()` is not part of this build")
+  absent <- "`never()` is not part of this build of its package: a `#[cfg]` leaves it out"
+  expect_fault(families$never(1), "absent", absent)
+  expect_fault(family_stats(families$never), "absent", absent)
+  expect_fault(family_explain(families$never, 1), "absent", absent)
+  expect_identical(format(families$never), c("<dispatch_family families::never>", "never(x)", absent))
+})
+
+test_that("static values are told as R writes them", {
+  f <- families$statics
+  family_clear(f)
+  f(0)
+  f(0, FALSE, count = 2^40, limit = 3, sizes = 5, range = c(1.5, NaN), link = "cauchy_log", name = "a\"b")
+  parts <- families$rs_family("statics", "entries", NULL)[[1]]
+  expected <- c(
+    flag = "FALSE", byte = "1", count = "1099511627776", rate = "0.5", single = "0.25", name = "\"a\\\"b\"", limit = "3",
+    sizes = "5", range = "c(1.5, NaN)", link = "\"cauchy_log\""
+  )
+  expect_identical(parts[sprintf("`%s`", names(expected))], stats::setNames(expected, sprintf("`%s`", names(expected))))
+  # A row is a call.
+  call <- as.call(c(quote(f), 0, lapply(expected, str2lang)))
+  expect_true(eval(as.call(c(quote(family_explain), as.list(call))))$hit)
+  shown <- format(f)
+  expect_match(shown, "static: TRUE or FALSE", fixed = TRUE, all = FALSE)
+  expect_match(shown, "static: NULL or a whole number from 0 to 65535", fixed = TRUE, all = FALSE)
+  expect_match(shown, "static: a vector, each element a whole number from", fixed = TRUE, all = FALSE)
+  expect_match(shown, "static: one of \"logit\", \"cauchy_log\"", fixed = TRUE, all = FALSE)
+  family_clear(f)
+  f(0)
+  why <- family_explain(f, 0, link = "cauchy_log", limit = 1)
+  expect_identical(
+    why$message, "miss: `limit` is 1, the nearest entry has NULL; `link` is \"cauchy_log\", the nearest entry has \"logit\""
+  )
+})
+
+test_that("what describes an array for a program is checked by its place", {
+  warm <- function(x) family_warm(families$same_vector, x)
+  expect_fault(warm(list(dtype = "f46", shape = 3L)), "unknown_dtype", "argument `x$dtype`", "x$dtype")
+  expect_fault(warm(list(dtype = "f32", shape = "a")), "type", "argument `x$shape`", "x$shape")
+  expect_fault(warm(list(dtype = "f32", shape = -1)), "value", "argument `x$shape`", "x$shape")
+  described <- "argument `x`: expected list(dtype =, shape =) to describe an array, got "
+  expect_fault(warm(list(dtype = "f32", shape = 2, foo = 1)), "value", paste0(described, "a list of length 3"), "x")
+  expect_fault(warm(list(shape = 3L)), "value", paste0(described, "one without `dtype`"), "x")
+  expect_fault(warm(list(dtype = "f32")), "value", paste0(described, "one without `shape`"), "x")
+  pair <- list(list(dtype = "f32", shape = 2), list(dtype = "f23", shape = 2))
+  expect_fault(family_warm(families$sum_list, list(), pair), "unknown_dtype", "argument `pair[[2]]$dtype`", "pair[[2]]$dtype")
 })
 
 test_that("a family tells what it has", {
@@ -243,9 +297,11 @@ test_that("a family goes with its package and comes back with it", {
     "f <- families::plus; x <- f(c(1, 2), c(3, 4))",
     "unloadNamespace('families')",
     "cat(tryCatch(f(x, x), pjrtdispatch_error = function(e) e$code), '')",
-    "cat(as_array(x$data), as_array(families::plus(x, x)$data), as_array(f(x, x)$data))"
+    "cat(as_array(x$data), as_array(families::plus(x, x)$data), as_array(f(x, x)$data), '')",
+    # What was counted went with the package.
+    "cat(unlist(pjrtdispatch::family_stats(families::plus)[c('hits', 'misses', 'compiles', 'entries')]))"
   ))
-  expect_identical(out[c("out", "status")], list(out = "unloaded 4 6 8 12 8 12", status = 0L))
+  expect_identical(out[c("out", "status")], list(out = "unloaded 4 6 8 12 8 12 1 1 1 1", status = 0L))
 })
 
 test_that("loading a package of families starts nothing", {

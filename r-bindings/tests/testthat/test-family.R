@@ -29,7 +29,8 @@ local_width <- function(width, frame = parent.frame()) {
 fit_told <- list(
   signature = list(
     argument = c("x", "params$w", "iterations"), static = c(FALSE, FALSE, TRUE), donated = c(FALSE, TRUE, FALSE),
-    dtype = c("f32 or f64", "dtype of x", NA), shape = c("(m, k)", "(k)", NA), capacity = 64
+    dtype = c("f32 or f64", "dtype of x", NA), shape = c("(m, k)", "(k)", NA),
+    value = c(NA, NA, "a whole number from 0 to 255"), capacity = 64
   ),
   stats = list(hits = 10, misses = 2, compiles = 2, evictions = 0, entries = 2, bytes = 4096),
   entries = list(
@@ -49,7 +50,7 @@ test_that("a family prints its signature and its programs", {
 test_that("a family without programs, and one with many, print what there is", {
   local_width(80)
   none <- list(
-    signature = c(lapply(fit_told$signature[1:5], `[`, 1L), capacity = 2^63), entries = list(),
+    signature = c(lapply(fit_told$signature[1:6], `[`, 1L), capacity = 2^63), entries = list(),
     stats = none_done
   )
   expect_snapshot(print(family_of(function(x) NULL, none)))
@@ -107,8 +108,16 @@ test_that("arguments that do not fit are errors that name them", {
   expect_equal(e$argument, "x")
   expect_equal(e$call, quote(family_warm(f)))
   e <- expect_error(family_explain(f, 1, 2, 3), class = "pjrtdispatch_error")
-  expect_match(e$message, "unused argument")
+  expect_equal(e$message, "unused argument number 3: `fit()` has `x`, `n`")
   expect_equal(e$call, quote(family_explain(f, 1, 2, 3)))
+  e <- expect_error(family_explain(f, 1, q = runif(1e5)), class = "pjrtdispatch_error")
+  expect_equal(e$message, "unused argument `q`: `fit()` has `x`, `n`")
+  e <- expect_error(family_explain(f, x = 1, x = 2), class = "pjrtdispatch_error")
+  expect_match(e$message, "matched by multiple actual arguments")
+  e <- expect_error(family_explain(family_of(function() NULL), 1), class = "pjrtdispatch_error")
+  expect_equal(e$message, "unused argument number 1: `fit()` has no arguments")
+  e <- expect_error(family_explain(family_of(function(...) NULL), 1), class = "pjrtdispatch_error")
+  expect_equal(e$message, "argument `f`: expected a function as the generator makes it, got one with `...`")
 })
 
 test_that("what is no family is an error", {
@@ -119,6 +128,10 @@ test_that("what is no family is an error", {
       expect_equal(e$argument, "f")
     }
   }
+  e <- expect_error(family_stats(structure(function(x) x, class = "dispatch_family")), class = "pjrtdispatch_error")
+  expect_match(e$message, "argument `f`: expected a function of a package of families, .* `family`, got one without$")
+  e <- expect_error(family_stats(structure(list(), class = "dispatch_family")), class = "pjrtdispatch_error")
+  expect_match(e$message, "expected a function of class dispatch_family, got a list of length 0")
   moved <- family_of(function(x) x)
   environment(moved) <- globalenv()
   e <- expect_error(family_stats(moved), class = "pjrtdispatch_error")

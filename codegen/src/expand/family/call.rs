@@ -194,7 +194,9 @@ fn describe_fn(family: &Family, scope: &Scope<'_>) -> TokenStream {
     let statics = family.statics().map(|(_, fixed)| {
         let (name, ty, text) = (&fixed.name, &fixed.ty, plain(&fixed.name));
         code! {
-            parts.push(__dispatch::part_static(#text, |f| <#ty as __dispatch::StaticKey>::describe(self.#name, f)));
+            parts.push(__dispatch::part_static(family, #text, |f| {
+                <#ty as __dispatch::StaticKey>::describe(self.#name, f)
+            }));
         }
     });
     let context = family.options.context.as_ref().map(|_| {

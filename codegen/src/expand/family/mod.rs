@@ -147,6 +147,10 @@ fn declared(family: &Family) -> TokenStream {
             all::<__dispatch::Array>(visit);
         },
     };
+    let statics = family.statics().map(|(_, fixed)| {
+        let (name, ty) = (plain(&fixed.name), &fixed.ty);
+        code! { visit(#name, __dispatch::expected::<#ty>()); }
+    });
     code! {
         impl __dispatch::DeclaredFamily for #type_name {
             fn settings() -> __dispatch::Settings {
@@ -176,6 +180,11 @@ fn declared(family: &Family) -> TokenStream {
                 visit: &mut dyn ::core::ops::FnMut(::std::string::String, &'static __dispatch::Scope, usize),
             ) {
                 #declare
+            }
+
+            #[allow(unused_variables)]
+            fn declare_statics(visit: &mut dyn ::core::ops::FnMut(&'static str, ::std::string::String)) {
+                #(#statics)*
             }
         }
     }

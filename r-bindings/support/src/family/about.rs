@@ -21,7 +21,7 @@ use crate::{entry, make};
 /// | `"explain"` | the values of all arguments, in order | a named list: `hit`, `message`, and by part `part`, `now`, `cached` |
 /// | `"warm"` | the same; an array may be `list(dtype =, shape =)` | `NULL` |
 /// | `"clear"` | | `NULL` |
-/// | `"signature"` | | columns with a row for each array and static value: `argument`, its path; `static`, `donated`; `dtype`, `shape`, in words; and the `capacity` |
+/// | `"signature"` | | columns with a row for each array and static value: `argument`, its path; `static`, `donated`; `dtype`, `shape`, in words; `value`, what a static takes, in words; and the `capacity` |
 pub fn ask(
     functions: &[&dyn Function],
     name: savvy::Sexp,
@@ -144,10 +144,13 @@ fn signature<F: Exported>() -> Result<SEXP> {
     let mut rows = Vec::new();
     F::declare(&mut |path, scope, field| rows.push(Row::of(path, scope, field)));
     let mut rows = rows.into_iter().peekable();
+    let mut statics = Vec::new();
+    F::declare_statics(&mut |_, words| statics.push(words));
+    let mut statics = statics.into_iter();
     let mut all = Vec::new();
     for formal in F::FORMALS {
         if formal.kind == Kind::Static {
-            all.push(Row { argument: formal.name.to_owned(), ..Row::default() });
+            all.push(Row { argument: formal.name.to_owned(), value: statics.next(), ..Row::default() });
             continue;
         }
         let is_part = |row: &Row| row.argument.split('$').next() == Some(formal.name);
@@ -160,10 +163,11 @@ fn signature<F: Exported>() -> Result<SEXP> {
         |get: fn(&Row) -> Option<&str>| make::optional_strings(&all.iter().map(get).collect::<Vec<_>>());
     list_of(&[
         ("argument", texts(|row| Some(&row.argument))?),
-        ("static", flags(|row| row.dtype.is_none())?),
+        ("static", flags(|row| row.value.is_some())?),
         ("donated", flags(|row| row.donated)?),
         ("dtype", texts(|row| row.dtype.as_deref())?),
         ("shape", texts(|row| row.shape.as_deref())?),
+        ("value", texts(|row| row.value.as_deref())?),
         ("capacity", make::sizes(&[i64::try_from(F::settings().capacity).unwrap_or(i64::MAX)])?),
     ])
 }
@@ -175,6 +179,7 @@ struct Row {
     donated: bool,
     dtype: Option<String>,
     shape: Option<String>,
+    value: Option<String>,
 }
 
 impl Row {
@@ -195,6 +200,7 @@ impl Row {
             donated: leaf.donate,
             dtype: Some(if spec.is_list { format!("list of {dtype}") } else { dtype }),
             shape: Some(shape),
+            value: None,
             argument: path,
         }
     }

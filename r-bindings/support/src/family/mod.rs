@@ -71,7 +71,8 @@ pub struct Slot<F: 'static> {
 struct State<F: 'static> {
     /// Whether the package is loaded.
     is_open: Cell<bool>,
-    /// By client, and for ever: arrays and calls may be on their way while the package is unloaded.
+    /// By client. Each lives for ever: calls may be on their way while the package is unloaded. They are few: a package
+    /// that is loaded again begins with new ones.
     instances: RefCell<Vec<(Client, &'static F)>>,
     templates: Templates,
 }
@@ -173,7 +174,8 @@ impl<F: Exported> State<F> {
     #[cold]
     fn make(&self, client: Client) -> Result<&'static F> {
         // SAFETY: the function lets the device's engine compile the program that it is asked for.
-        let family = unsafe { FamilyBuilder::<F>::new(&client).compiler(compile::compile) }.build()?;
+        let family =
+            unsafe { FamilyBuilder::<F>::new(&client).foreign().compiler(compile::compile) }.build()?;
         let family: &'static F = Box::leak(Box::new(family));
         self.instances.borrow_mut().push((client, family));
         Ok(family)
@@ -203,7 +205,8 @@ impl<F: Exported> Function for Slot<F> {
         let state = self.state.get();
         state.is_open.set(is_open);
         if !is_open {
-            state.instances.borrow().iter().for_each(|(_, family)| family.family().clear());
+            let instances = state.instances.take();
+            instances.iter().for_each(|(_, family)| family.family().clear());
             state.templates.clear();
         }
     }
@@ -230,7 +233,7 @@ pub fn attach(raise: SEXP, functions: &[&dyn Function]) -> savvy::Result<savvy::
     })
 }
 
-/// Called when a package is unloaded: forgets the compiled programs and closes the package's functions. A function that
+/// Called when a package is unloaded: forgets the compiled programs and what was counted, and closes the package's functions. A function that
 /// somebody kept gives an error from then on; what it computed before stays.
 pub fn detach(functions: &[&dyn Function]) -> savvy::Result<savvy::Sexp> {
     entry::entry(|| {

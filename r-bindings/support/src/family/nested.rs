@@ -94,7 +94,7 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
         for (field, spec) in at.scope.fields.iter().enumerate() {
             let is_member = spec.leaf.is_some() && at.scope.dtype_root(field).0 == root;
             let Some(value) = is_member.then(|| self.value(At { field, ..at })).flatten() else { continue };
-            match is_list(value) && described(value)?.is_none() {
+            match is_list(value) && !is_described(value) {
                 false => {
                     if let Some(dtype) = device_dtype(&self.args.shared, value, &mut host)? {
                         return Ok(dtype);
@@ -121,8 +121,8 @@ fn device_dtype(shared: &Shared, value: SEXP, host: &mut Option<DType>) -> Resul
     if let Ok(Some(array)) = shared.array_of(value, &"") {
         return Ok(Some(array.dtype()));
     }
-    if let Some(aval) = described(value)? {
-        return Ok(aval.map(|aval| aval.dtype()));
+    if is_described(value) {
+        return Ok(described(value, "").ok().map(|aval| aval.dtype()));
     }
     if let Some((data, _)) = data_of(value, None)? {
         host.get_or_insert(host_dtype(&data));
@@ -149,9 +149,8 @@ impl Leaf for Aval {
         if let Some(array) = level.args.shared.array_of(value, path)? {
             return Ok(array.aval());
         }
-        if let Some(aval) = described(value)? {
-            let expected = "list(dtype =, shape =) of an array that can be";
-            return aval.ok_or_else(|| Fault::argument("value", path.to_string(), expected, "another one"));
+        if is_described(value) {
+            return described(value, &path.to_string());
         }
         let Some((data, shape)) = data_of(value, rank(at.scope, at.field))? else {
             return Err(no_array(value, path));
@@ -162,19 +161,27 @@ impl Leaf for Aval {
     }
 }
 
-/// What `list(dtype =, shape =)` says of an array; nothing of anything else.
-fn described(value: SEXP) -> Result<Option<Option<Aval>>> {
-    if !is_list(value) || Rf_xlength(value) != 2 {
-        return Ok(None);
+/// Whether a value is meant to describe an array, as `list(dtype =, shape =)` does.
+fn is_described(value: SEXP) -> bool {
+    is_list(value) && ["dtype", "shape"].into_iter().any(|name| element(value, name, 0).is_some())
+}
+
+/// The array that `list(dtype =, shape =)` describes.
+fn described(value: SEXP, path: &str) -> Result<Aval> {
+    let expected = "list(dtype =, shape =) to describe an array";
+    let wrong = |got: &str| Fault::argument("value", path, expected, got);
+    let dtype = element(value, "dtype", 0).ok_or_else(|| wrong("one without `dtype`"))?;
+    let shape = element(value, "shape", 1).ok_or_else(|| wrong("one without `shape`"))?;
+    if Rf_xlength(value) != 2 {
+        return Err(wrong(&format!("a list of length {}", Rf_xlength(value))));
     }
-    let (Some(dtype), Some(shape)) = (element(value, "dtype", 0), element(value, "shape", 1)) else {
-        return Ok(None);
-    };
     let (dtype, shape) = (savvy::Sexp(dtype), savvy::Sexp(shape));
-    if TYPEOF(dtype.0) != STRSXP {
-        return Ok(None);
-    }
-    Ok(Some(Aval::try_new(arg(&dtype, "dtype").dtype()?, arg(&shape, "shape").shape()?)))
+    let (dtype_path, shape_path) = (format!("{path}$dtype"), format!("{path}$shape"));
+    let dtype = arg(&dtype, &dtype_path).dtype()?;
+    let shape = arg(&shape, &shape_path).shape()?;
+    Aval::try_new(dtype, shape).ok_or_else(|| {
+        Fault::argument("value", shape_path.as_str(), "the shape of an array that can be", "a larger one")
+    })
 }
 
 /// The element of a list with this name, in ASCII; `at` is where it usually is.

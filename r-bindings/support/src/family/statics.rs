@@ -1,6 +1,6 @@
 //! Static values of R.
 
-use dispatch_runtime::border::{StaticItem, StaticValue};
+use dispatch_runtime::border::{ItemKind, StaticItem, StaticValue};
 use dispatch_runtime::key::StaticKey;
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ use crate::data::elements;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::statics::string_bytes;
+use crate::string;
 
 /// The static value that an argument is.
 #[inline]
@@ -33,6 +33,10 @@ pub(super) fn read<T: StaticKey>(x: SEXP, name: &str) -> Result<T> {
 #[inline]
 fn made<T: StaticKey>(value: StaticValue<'_>, name: &str) -> Result<T> {
     T::from_value(value).map_err(|wrong| Fault::argument("value", name, wrong.expected, wrong.got))
+}
+
+fn vector<T: StaticKey>(items: &[StaticItem<'_>], kind: ItemKind, name: &str) -> Result<T> {
+    made(if items.is_empty() { StaticValue::Empty(kind) } else { StaticValue::Vector(items) }, name)
 }
 
 fn double(x: f64) -> StaticItem<'static> {
@@ -61,40 +65,31 @@ fn read_any<T: StaticKey>(x: SEXP, name: &str) -> Result<T> {
                 let item =
                     |&x: &i64| if x == i64::MIN { StaticItem::Missing } else { StaticItem::Integer(x) };
                 items.extend(elements::<i64>(x)?.iter().map(item));
-                return made(StaticValue::Vector(&items), name);
+                return vector(&items, ItemKind::Number, name);
             }
             // A dtype is a string with a class.
             STRSXP if !is_object || describe::has_class(x, "DataType") => {
                 for &string in elements::<SEXP>(x)? {
-                    items.push(if string == R_NaString {
-                        StaticItem::Missing
-                    } else {
-                        let (flag, bytes) = string_bytes(string)?;
-                        match std::str::from_utf8(bytes) {
-                            Ok(text) if flag == 0 => StaticItem::Text(text),
-                            _ => {
-                                return made(
-                                    StaticValue::Other("a string of bytes without an encoding"),
-                                    name,
-                                );
-                            }
-                        }
+                    items.push(match string::utf8(string)? {
+                        _ if string == R_NaString => StaticItem::Missing,
+                        Some(text) => StaticItem::Text(text),
+                        None => return made(StaticValue::Other(string::no_text(string)), name),
                     });
                 }
-                return made(StaticValue::Vector(&items), name);
+                return vector(&items, ItemKind::Text, name);
             }
             _ if is_object => {}
             LGLSXP => {
                 items.extend(elements::<i32>(x)?.iter().map(|&x| logical(x)));
-                return made(StaticValue::Vector(&items), name);
+                return vector(&items, ItemKind::Logical, name);
             }
             INTSXP => {
                 items.extend(elements::<i32>(x)?.iter().map(|&x| integer(x)));
-                return made(StaticValue::Vector(&items), name);
+                return vector(&items, ItemKind::Number, name);
             }
             REALSXP => {
                 items.extend(elements::<f64>(x)?.iter().map(|&x| double(x)));
-                return made(StaticValue::Vector(&items), name);
+                return vector(&items, ItemKind::Number, name);
             }
             _ => {}
         }
