@@ -4,6 +4,17 @@
 use crate::syntax::messages;
 
 messages! {
+    // The manifest.
+    library_renamed(lib, package) {
+        "the library is named `{lib}`, and the package links the one named `{package}`", "leave the name out"
+    }
+    no_static_library() {
+        "R packages link a static library", "write `crate-type = [\"staticlib\"]`"
+    }
+    panic_ends_r(panic) {
+        "with `panic = \"{panic}\"` a panic ends the R session instead of being an error", "write `panic = \"unwind\"`"
+    }
+
     // Files and modules.
     not_tokens() {
         "what begins here is no token of Rust", "a quote, a comment or a bracket is not closed, or closed twice"

@@ -89,13 +89,16 @@ fn no_generics(errors: &mut Errors, signature: &Signature) {
 
 /// The name of the family's type: `scaled_matmul` gives `ScaledMatmul`.
 ///
-/// `fn array(...)` is wrong: the type `Array` would hide that of the prelude; so is `fn _1(...)`.
+/// `fn array(...)` is wrong: the type `Array` would hide that of the prelude; so are `fn _1(...)` and `fn Fit(...)`.
 pub(crate) fn type_name(name: &Ident) -> syn::Result<Ident> {
     let written = name.unraw().to_string();
     let camel: String = written.split('_').map(capitalised).collect();
     let wrong = |message| Err(syn::Error::new_spanned(name, message));
     if !camel.starts_with(|c: char| c.is_alphabetic()) || camel == "Self" {
         return wrong(messages::no_type_name(&written));
+    }
+    if camel == written {
+        return wrong(messages::type_is_function(&written));
     }
     if words::PRELUDE_TYPES.contains(&camel.as_str()) {
         return wrong(messages::hidden_prelude(&written, &camel));

@@ -314,6 +314,10 @@ messages! {
         "the family of `{name}` would be the type `{type_name}`, which hides that of the prelude",
         "rename the function"
     }
+    type_is_function(name) {
+        "the type of the family `{name}` would have the function's own name",
+        "begin the function's name with a lower-case letter"
+    }
     no_type_name(name) {
         "`{name}` cannot be turned into the name of a type", "begin the function's name with a letter"
     }

@@ -312,6 +312,10 @@ const ITEMS: Table = Table {
             )],
         ),
         (
+            "fn Fit() -> Result<Program> {}",
+            &[("Fit", "the type of the family `Fit` would have the function's own name", "lower-case")],
+        ),
+        (
             "fn _1() -> Result<Program> {}",
             &[("_1", "`_1` cannot be turned into the name of a type", "with a letter")],
         ),
