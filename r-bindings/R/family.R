@@ -28,7 +28,7 @@
 #' @section Static values:
 #' An argument that is static is a part of the program, which is compiled anew for each of its values: `TRUE` or `FALSE`, a
 #' number, a string, a vector of those, or `NULL`. A whole number may be an integer or a double; `NA`, a fraction, an
-#' infinite number or one of 2^53 and more is none.
+#' infinite number or one of 2^53 and more is none. A string has to be valid in its encoding.
 #'
 #' @section Results:
 #' They are arrays of class [AnvlArray], in a list where the family gives several; [as_array()] makes R's arrays of them.
