@@ -96,7 +96,6 @@ pub(crate) fn check(values: &Data<'_>, dtype: DType, path: &str) -> Result<()> {
 }
 
 /// Copies R data to a device; it has as many elements as the shape says, or one. `path` is for messages.
-#[inline]
 pub fn upload_data(
     values: Data<'_>,
     dtype: DType,

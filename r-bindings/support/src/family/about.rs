@@ -1,11 +1,10 @@
 //! What is told of a family: `family_stats()`, `family_explain()` and their like in `pjrtdispatch`.
 
 use dispatch_runtime::cache::Part;
-use dispatch_runtime::family::{Difference, Explanation};
+use dispatch_runtime::family::{Difference, Explanation, Family};
 use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
 
-use super::args::Shared;
-use super::{Exported, Function, Kind, Slot, State};
+use super::{Formal, Function, Kind};
 use crate::arg::arg;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -34,30 +33,45 @@ pub fn ask(
         let function = function.ok_or_else(|| {
             Fault::argument("value", "name", "a family of this package", format!("\"{name}\""))
         })?;
-        function.ask(&arg(&what, "what").string()?, args.0)
+        answer(function.about()?, &arg(&what, "what").string()?, args.0)
     })
 }
 
-pub(super) fn answer<F: Exported>(slot: &Slot<F>, state: &State<F>, what: &str, args: SEXP) -> Result<SEXP> {
+/// A family of which something is asked, whichever it is: the answers are made once, not for each family.
+pub trait About {
+    /// Its arguments, in order.
+    fn formals(&self) -> &'static [Formal];
+
+    /// How many programs it keeps.
+    fn capacity(&self) -> usize;
+
+    /// Its instances, by client.
+    fn instances(&self) -> Vec<&'static Family>;
+
+    /// See [`DeclaredFamily::declare`](dispatch_runtime::family::DeclaredFamily).
+    fn declare(&self, visit: &mut dyn FnMut(String, &'static Scope, usize));
+
+    /// See [`DeclaredFamily::declare_statics`](dispatch_runtime::family::DeclaredFamily).
+    fn declare_statics(&self, visit: &mut dyn FnMut(&'static str, String));
+
+    /// What a call with these values would find.
+    fn explain(&self, values: &[SEXP]) -> Result<Explanation>;
+
+    /// Compiles what a call with these values needs.
+    fn warm(&self, values: &[SEXP]) -> Result<()>;
+}
+
+fn answer(family: &dyn About, what: &str, args: SEXP) -> Result<SEXP> {
     match what {
-        "stats" => stats(state),
-        "entries" => entries(state),
+        "stats" => stats(family),
+        "entries" => entries(family),
         "clear" => {
-            state.instances.borrow().iter().for_each(|(_, family)| family.family().clear());
+            family.instances().iter().for_each(|family| family.clear());
             Ok(nil())
         }
-        "explain" => {
-            let values = values::<F>(args)?;
-            let explanation =
-                slot.with_args(state, &Shared::new()?, &values, |family, args| family.explain_from_r(args))?;
-            explained(&explanation)
-        }
-        "warm" => {
-            let values = values::<F>(args)?;
-            slot.with_args(state, &Shared::new()?, &values, |family, args| family.warm_from_r(args))?;
-            Ok(nil())
-        }
-        "signature" => signature::<F>(),
+        "explain" => explained(&family.explain(&values(family, args)?)?),
+        "warm" => family.warm(&values(family, args)?).map(|()| nil()),
+        "signature" => signature(family),
         other => Err(Fault::argument(
             "value",
             "what",
@@ -68,20 +82,20 @@ pub(super) fn answer<F: Exported>(slot: &Slot<F>, state: &State<F>, what: &str, 
 }
 
 /// The values of a list, one for each argument; the caller keeps it.
-fn values<F: Exported>(args: SEXP) -> Result<Vec<SEXP>> {
+fn values(family: &dyn About, args: SEXP) -> Result<Vec<SEXP>> {
     let list = savvy::Sexp(args);
     let values = arg(&list, "args").elements()?;
-    if values.len() != F::FORMALS.len() {
-        let expected = format!("the values of {} arguments", F::FORMALS.len());
+    if values.len() != family.formals().len() {
+        let expected = format!("the values of {} arguments", family.formals().len());
         return Err(Fault::argument("value", "args", expected, values.len()));
     }
     Ok(values)
 }
 
-fn stats<F: Exported>(state: &State<F>) -> Result<SEXP> {
+fn stats(family: &dyn About) -> Result<SEXP> {
     let mut sum = [0u64; 6];
-    for (_, family) in state.instances.borrow().iter() {
-        let stats = family.family().stats();
+    for instance in family.instances() {
+        let stats = instance.stats();
         let one = [stats.hits, stats.misses, stats.compiles, stats.evictions, stats.entries, stats.bytes];
         sum.iter_mut().zip(one).for_each(|(sum, n)| *sum += n);
     }
@@ -102,9 +116,9 @@ fn list_of(values: &[(&str, Root)]) -> Result<SEXP> {
     Ok(make::named_list(&values)?.release())
 }
 
-fn entries<F: Exported>(state: &State<F>) -> Result<SEXP> {
-    let instances = state.instances.borrow().clone();
-    let keys = instances.iter().flat_map(|(_, family)| family.family().keys());
+fn entries(family: &dyn About) -> Result<SEXP> {
+    let instances = family.instances();
+    let keys = instances.iter().flat_map(|family| family.keys());
     let text =
         |parts: Vec<Part>| named_strings(parts.iter().map(|part| (part.name.as_str(), part.value.as_str())));
     let all = keys.map(text).collect::<Result<Vec<Root>>>()?;
@@ -140,15 +154,15 @@ fn explained(explanation: &Explanation) -> Result<SEXP> {
 }
 
 /// A row for each array, list of arrays and static value, in order, as columns.
-fn signature<F: Exported>() -> Result<SEXP> {
+fn signature(family: &dyn About) -> Result<SEXP> {
     let mut rows = Vec::new();
-    F::declare(&mut |path, scope, field| rows.push(Row::of(path, scope, field)));
+    family.declare(&mut |path, scope, field| rows.push(Row::of(path, scope, field)));
     let mut rows = rows.into_iter().peekable();
     let mut statics = Vec::new();
-    F::declare_statics(&mut |_, words| statics.push(words));
+    family.declare_statics(&mut |_, words| statics.push(words));
     let mut statics = statics.into_iter();
     let mut all = Vec::new();
-    for formal in F::FORMALS {
+    for formal in family.formals() {
         if formal.kind == Kind::Static {
             all.push(Row { argument: formal.name.to_owned(), value: statics.next(), ..Row::default() });
             continue;
@@ -168,7 +182,7 @@ fn signature<F: Exported>() -> Result<SEXP> {
         ("dtype", texts(|row| row.dtype.as_deref())?),
         ("shape", texts(|row| row.shape.as_deref())?),
         ("value", texts(|row| row.value.as_deref())?),
-        ("capacity", make::sizes(&[i64::try_from(F::settings().capacity).unwrap_or(i64::MAX)])?),
+        ("capacity", make::sizes(&[i64::try_from(family.capacity()).unwrap_or(i64::MAX)])?),
     ])
 }
 

@@ -116,7 +116,8 @@ pub(super) struct First {
 }
 
 /// The first array among the arguments.
-#[inline]
+// As what follows, compiled once, not with every family.
+#[inline(never)]
 pub(super) fn first_array(shared: &Shared, formals: &[Formal], values: &[SEXP]) -> Result<Option<First>> {
     for (i, (formal, &value)) in formals.iter().zip(values).enumerate() {
         let found = match formal.kind {
@@ -287,7 +288,7 @@ impl<'a, L> Args<'a, L> {
 
 impl<'a> Args<'a, Array> {
     /// The next argument, one array or what becomes one.
-    #[inline]
+    #[inline(never)]
     pub fn array(&self) -> Result<Input<'a>> {
         let (i, name, value) = self.take();
         match self.first.take() {
@@ -311,6 +312,7 @@ impl<'a> Args<'a, Array> {
 
 impl Args<'_, Aval> {
     /// The next argument, the dtype and the shape of one array.
+    #[inline(never)]
     pub fn array(&self) -> Result<Aval> {
         let (i, name, value) = self.take();
         Aval::read(&Level::top(self), value, self.at(i), &Path::new(name))

@@ -129,7 +129,7 @@ macro_rules! __take {
     };
 }
 
-use super::{Fault, Function, Result, SEXP, entry};
+use super::{About, Fault, Function, Result, SEXP, entry};
 
 /// A name without the `r#` of a raw identifier.
 #[doc(hidden)]
@@ -167,7 +167,7 @@ impl Function for Absent {
 
     fn set_open(&self, _: bool) {}
 
-    fn ask(&self, _: &str, _: SEXP) -> Result<SEXP> {
+    fn about(&self) -> Result<&dyn About> {
         Err(is_absent(self.0))
     }
 }

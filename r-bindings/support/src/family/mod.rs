@@ -26,9 +26,12 @@ mod statics;
 
 use std::cell::{Cell, RefCell};
 
-use dispatch_runtime::family::{DeclaredFamily, Explanation, FamilyBuilder};
+use dispatch_runtime::family::{DeclaredFamily, Explanation, Family, FamilyBuilder};
+use dispatch_runtime::signature::Scope;
 use dispatch_runtime::{Array, Aval, Client};
 
+#[doc(hidden)]
+pub use about::About;
 pub use about::ask;
 pub use args::{Args, Formal, Kind};
 #[doc(hidden)]
@@ -104,15 +107,19 @@ impl<F: Exported> Slot<F> {
 
     #[inline]
     fn attempt(&self, state: &State<F>, values: &[SEXP]) -> Result<SEXP> {
-        match self.once(state, values) {
-            // R holds buffers that nobody refers to any more, and does not know how large they are.
-            Err(Fault::Condition(condition))
-                if condition.code == "pjrt" && condition.message.contains("RESOURCE_EXHAUSTED") =>
-            {
-                crate::memory::collect()?;
-                self.once(state, values)
+        let mut attempts = 0..1;
+        loop {
+            match self.once(state, values) {
+                // R holds buffers that nobody refers to any more, and does not know how large they are.
+                Err(Fault::Condition(condition))
+                    if attempts.next().is_some()
+                        && condition.code == "pjrt"
+                        && condition.message.contains("RESOURCE_EXHAUSTED") =>
+                {
+                    crate::memory::collect()?;
+                }
+                done => return done,
             }
-            done => done,
         }
     }
 
@@ -191,9 +198,9 @@ pub trait Function {
     #[doc(hidden)]
     fn set_open(&self, is_open: bool);
 
-    /// What [`ask`] is asked.
+    /// What [`ask`] is asked about; an error if the function cannot be called.
     #[doc(hidden)]
-    fn ask(&self, what: &str, args: SEXP) -> Result<SEXP>;
+    fn about(&self) -> Result<&dyn About>;
 }
 
 impl<F: Exported> Function for Slot<F> {
@@ -211,9 +218,40 @@ impl<F: Exported> Function for Slot<F> {
         }
     }
 
-    fn ask(&self, what: &str, args: SEXP) -> Result<SEXP> {
-        let state = self.opened()?;
-        about::answer(self, state, what, args)
+    fn about(&self) -> Result<&dyn About> {
+        self.opened()?;
+        Ok(self)
+    }
+}
+
+// Short, as these are compiled with every family of an author's package.
+impl<F: Exported> About for Slot<F> {
+    fn formals(&self) -> &'static [Formal] {
+        F::FORMALS
+    }
+
+    fn capacity(&self) -> usize {
+        F::settings().capacity
+    }
+
+    fn instances(&self) -> Vec<&'static Family> {
+        self.state.get().instances.borrow().iter().map(|(_, family)| family.family()).collect()
+    }
+
+    fn declare(&self, visit: &mut dyn FnMut(String, &'static Scope, usize)) {
+        F::declare(visit);
+    }
+
+    fn declare_statics(&self, visit: &mut dyn FnMut(&'static str, String)) {
+        F::declare_statics(visit);
+    }
+
+    fn explain(&self, values: &[SEXP]) -> Result<Explanation> {
+        self.with_args(self.opened()?, &Shared::new()?, values, |family, args| family.explain_from_r(args))
+    }
+
+    fn warm(&self, values: &[SEXP]) -> Result<()> {
+        self.with_args(self.opened()?, &Shared::new()?, values, |family, args| family.warm_from_r(args))
     }
 }
 
@@ -233,8 +271,8 @@ pub fn attach(raise: SEXP, functions: &[&dyn Function]) -> savvy::Result<savvy::
     })
 }
 
-/// Called when a package is unloaded: forgets the compiled programs and what was counted, and closes the package's functions. A function that
-/// somebody kept gives an error from then on; what it computed before stays.
+/// Called when a package is unloaded: forgets the compiled programs and what was counted, and closes the package's
+/// functions. A function that somebody kept gives an error from then on; what it computed before stays.
 pub fn detach(functions: &[&dyn Function]) -> savvy::Result<savvy::Sexp> {
     entry::entry(|| {
         functions.iter().for_each(|function| function.set_open(false));

@@ -56,7 +56,8 @@ impl Results {
     }
 
     /// The R objects: the buffers are given away, to be owned by R. The value is not protected.
-    #[inline]
+    // Compiled once, not with every family.
+    #[inline(never)]
     pub(super) fn finish(&mut self, templates: &Templates, shared: &Shared) -> Result<SEXP> {
         templates.prepare(&self.arrays, shared)?;
         if let [Step::Array] = self.steps.as_slice() {

@@ -35,10 +35,6 @@ fn made<T: StaticKey>(value: StaticValue<'_>, name: &str) -> Result<T> {
     T::from_value(value).map_err(|wrong| Fault::argument("value", name, wrong.expected, wrong.got))
 }
 
-fn vector<T: StaticKey>(items: &[StaticItem<'_>], kind: ItemKind, name: &str) -> Result<T> {
-    made(if items.is_empty() { StaticValue::Empty(kind) } else { StaticValue::Vector(items) }, name)
-}
-
 fn double(x: f64) -> StaticItem<'static> {
     if x.is_nan() && R_IsNA(x) != 0 { StaticItem::Missing } else { StaticItem::Double(x) }
 }
@@ -53,19 +49,31 @@ fn logical(x: i32) -> StaticItem<'static> {
 
 #[inline(never)]
 fn read_any<T: StaticKey>(x: SEXP, name: &str) -> Result<T> {
+    let mut read = None;
+    with_value(x, &mut |value| read = Some(made(value, name)))?;
+    read.expect("a value was shown")
+}
+
+/// Shows what a value is, as a static value. Compiled once, not with every type.
+fn with_value(x: SEXP, show: &mut dyn FnMut(StaticValue<'_>)) -> Result<()> {
     let mut items: SmallVec<[StaticItem<'_>; 4]> = SmallVec::new();
     // SAFETY: the elements are of the type that R says, and R keeps them while it waits for the call.
-    unsafe {
+    let kind = unsafe {
         let is_object = Rf_isObject(x) != 0;
-        let is_matrix = ATTRIB(x) != nil() && Rf_xlength(Rf_getAttrib(x, R_DimSymbol)) > 1;
+        if ATTRIB(x) != nil() && Rf_xlength(Rf_getAttrib(x, R_DimSymbol)) > 1 {
+            show(StaticValue::Other("an array with dimensions"));
+            return Ok(());
+        }
         match TYPEOF(x) {
-            NILSXP => return made(StaticValue::Null, name),
-            _ if is_matrix => {}
+            NILSXP => {
+                show(StaticValue::Null);
+                return Ok(());
+            }
             REALSXP if is_object && describe::has_class(x, "integer64") => {
                 let item =
                     |&x: &i64| if x == i64::MIN { StaticItem::Missing } else { StaticItem::Integer(x) };
                 items.extend(elements::<i64>(x)?.iter().map(item));
-                return vector(&items, ItemKind::Number, name);
+                ItemKind::Number
             }
             // A dtype is a string with a class.
             STRSXP if !is_object || describe::has_class(x, "DataType") => {
@@ -73,27 +81,32 @@ fn read_any<T: StaticKey>(x: SEXP, name: &str) -> Result<T> {
                     items.push(match string::utf8(string)? {
                         _ if string == R_NaString => StaticItem::Missing,
                         Some(text) => StaticItem::Text(text),
-                        None => return made(StaticValue::Other(string::no_text(string)), name),
+                        None => {
+                            show(StaticValue::Other(string::no_text(string)));
+                            return Ok(());
+                        }
                     });
                 }
-                return vector(&items, ItemKind::Text, name);
+                ItemKind::Text
             }
-            _ if is_object => {}
-            LGLSXP => {
+            LGLSXP if !is_object => {
                 items.extend(elements::<i32>(x)?.iter().map(|&x| logical(x)));
-                return vector(&items, ItemKind::Logical, name);
+                ItemKind::Logical
             }
-            INTSXP => {
+            INTSXP if !is_object => {
                 items.extend(elements::<i32>(x)?.iter().map(|&x| integer(x)));
-                return vector(&items, ItemKind::Number, name);
+                ItemKind::Number
             }
-            REALSXP => {
+            REALSXP if !is_object => {
                 items.extend(elements::<f64>(x)?.iter().map(|&x| double(x)));
-                return vector(&items, ItemKind::Number, name);
+                ItemKind::Number
             }
-            _ => {}
+            _ => {
+                show(StaticValue::Other(&describe::value(x)));
+                return Ok(());
+            }
         }
-        let words = if is_matrix { "an array with dimensions".to_owned() } else { describe::value(x) };
-        made(StaticValue::Other(&words), name)
-    }
+    };
+    show(if items.is_empty() { StaticValue::Empty(kind) } else { StaticValue::Vector(&items) });
+    Ok(())
 }
