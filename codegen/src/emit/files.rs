@@ -45,25 +45,19 @@ impl Files {
     }
 
     /// Writes the files whose text has changed, removes those that are to go, and gives their paths.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be written or removed, which is named.
     pub fn write(&self) -> io::Result<Vec<&Path>> {
         let mut written = Vec::new();
         for (path, text) in &self.0 {
-            let Some(text) = text else {
-                match fs::remove_file(path) {
-                    Ok(()) => written.push(path.as_path()),
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(error),
-                }
-                continue;
-            };
-            if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
-                continue;
+            let done = write(path, text.as_deref());
+            let named =
+                |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+            if done.map_err(named)? {
+                written.push(path.as_path());
             }
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            fs::write(path, text)?;
-            written.push(path.as_path());
         }
         Ok(written)
     }
@@ -90,9 +84,39 @@ impl Files {
     }
 }
 
+/// Gives a file this text, or removes it; whether anything changed.
+fn write(path: &Path, text: Option<&str>) -> io::Result<bool> {
+    let Some(text) = text else {
+        return match fs::remove_file(path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        };
+    };
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(false);
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(path, text)?;
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named() {
+        let folder = std::env::temp_dir().join(format!("dispatch-files-in-the-way-{}", std::process::id()));
+        fs::create_dir_all(folder.join("R/families.R")).unwrap();
+        let mut files = Files::default();
+        files.insert(folder.join("R/families.R"), "x");
+        let error = files.write().unwrap_err().to_string();
+        assert!(error.contains("R/families.R: "), "{error}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn only_what_changed_is_written() {
