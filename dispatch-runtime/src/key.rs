@@ -370,17 +370,19 @@ fn items_of<'a, T: StaticKey>(
     match value {
         StaticValue::Vector(items) => Ok(items),
         StaticValue::Empty(kind) if T::ITEM == Some(kind) => Ok(&[]),
-        _ => Err(value.mismatch(format!("{vector}, each element {}", expected::<T>()))),
+        _ => Err(value.mismatch(format!("{vector}, each element {}", expected(T::from_value)))),
     }
 }
 
-/// What values of another language become values of this type, in words.
+/// What values of another language become values of a type, in words; `from` is the type's [`StaticKey::from_value`].
 ///
 /// ```
-/// assert_eq!(dispatch_runtime::key::expected::<Option<u8>>(), "NULL or a whole number from 0 to 255");
+/// use dispatch_runtime::key::{StaticKey, expected};
+///
+/// assert_eq!(expected(Option::<u8>::from_value), "NULL or a whole number from 0 to 255");
 /// ```
-pub fn expected<T: StaticKey>() -> String {
-    T::from_value(StaticValue::Other("")).err().map(|wrong| wrong.expected).unwrap_or_default()
+pub fn expected<T>(from: impl FnOnce(StaticValue<'_>) -> Result<T, Mismatch>) -> String {
+    from(StaticValue::Other("")).err().map(|wrong| wrong.expected).unwrap_or_default()
 }
 
 impl<T: StaticKey, const N: usize> StaticKey for [T; N] {

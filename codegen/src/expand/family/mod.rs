@@ -149,7 +149,7 @@ fn declared(family: &Family) -> TokenStream {
     };
     let statics = family.statics().map(|(_, fixed)| {
         let (name, ty) = (plain(&fixed.name), &fixed.ty);
-        code! { visit(#name, __dispatch::expected::<#ty>()); }
+        code! { visit(#name, __dispatch::expected(|value| <#ty as __dispatch::StaticKey>::from_value(value))); }
     });
     code! {
         impl __dispatch::DeclaredFamily for #type_name {
