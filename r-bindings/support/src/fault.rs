@@ -40,6 +40,17 @@ impl Fault {
         Fault::Condition(Box::new(Condition { code: code.into(), message: message.into(), argument: None }))
     }
 
+    /// Whether the memory of a device is exhausted: [`memory::is_exhausted`](crate::memory) of the error that it was.
+    #[inline]
+    pub(crate) fn is_exhausted(&self) -> bool {
+        match self {
+            Fault::Condition(condition) => {
+                condition.code == "pjrt" && condition.message.contains("RESOURCE_EXHAUSTED")
+            }
+            Fault::Jump(_) => false,
+        }
+    }
+
     /// ``argument `x`: expected a string, got NULL``.
     #[cold]
     pub fn argument(

@@ -51,14 +51,13 @@ impl Call<'_> {
         let results = Results::make(program, self.dispatcher.atoms.buffer)?;
         // From here to the end R does not run.
         let executed = self.execute(program, &temporary);
-        if let Err(Fault::Condition(condition)) = &executed {
-            if condition.code == "pjrt" && condition.message.contains("RESOURCE_EXHAUSTED") {
+        match executed {
+            Err(fault) if fault.is_exhausted() => {
                 memory::collect()?;
                 self.execute(program, &temporary)?;
-                return results.finish(program, &mut self.scratch.results);
             }
+            executed => executed?,
         }
-        executed?;
         results.finish(program, &mut self.scratch.results)
     }
 

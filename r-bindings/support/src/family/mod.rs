@@ -107,19 +107,14 @@ impl<F: Exported> Slot<F> {
 
     #[inline]
     fn attempt(&self, state: &State<F>, values: &[SEXP]) -> Result<SEXP> {
-        let mut attempts = 0..1;
+        let mut is_last = false;
         loop {
             match self.once(state, values) {
                 // R holds buffers that nobody refers to any more, and does not know how large they are.
-                Err(Fault::Condition(condition))
-                    if attempts.next().is_some()
-                        && condition.code == "pjrt"
-                        && condition.message.contains("RESOURCE_EXHAUSTED") =>
-                {
-                    crate::memory::collect()?;
-                }
+                Err(fault) if !is_last && fault.is_exhausted() => crate::memory::collect()?,
                 done => return done,
             }
+            is_last = true;
         }
     }
 
