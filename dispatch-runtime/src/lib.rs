@@ -52,6 +52,7 @@ pub mod engine;
 mod error;
 mod executable;
 pub mod family;
+pub mod ffi;
 #[cfg(feature = "graph")]
 pub mod graph;
 pub mod host;

@@ -55,6 +55,7 @@ opaque! {
 
 /// A node of the list of extensions: an extension of some `kind` starts with it.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct PJRT_Extension_Base {
     pub struct_size: usize,
     pub kind: c_int,

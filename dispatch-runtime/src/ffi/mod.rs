@@ -1,0 +1,3 @@
+//! Handlers: Rust functions that a compiled program calls, by XLA's foreign function interface.
+
+pub mod abi;
