@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
 use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Stmt, parse_quote};
 
-use crate::syntax::{RUST_KEYWORDS, Rejected, stripped, type_name};
+use crate::syntax::{FAMILY, RUST_KEYWORDS, Rejected, stripped, type_name};
 
 /// The errors of a family and, if it is one, the function: the toolkit's attributes stripped, the captured names
 /// bound. Anything else is emitted as it came.
@@ -33,7 +33,7 @@ pub(crate) fn family(rejected: &Rejected, item: TokenStream) -> TokenStream {
 /// The function with what the compiler would complain of in second place taken away.
 fn quiet(function: &ItemFn) -> ItemFn {
     let names = captured_names(function);
-    let mut function = stripped(function);
+    let mut function = stripped(function, &FAMILY);
     // A `const` body could not call anything, and variadics and foreign types give errors of their own.
     function.sig.constness = None;
     function.sig.abi = None;

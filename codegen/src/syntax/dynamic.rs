@@ -1,6 +1,6 @@
 //! `#[dynamic(...)]`: its options, and what must be said of which argument.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Attribute, token};
 
@@ -13,23 +13,33 @@ use super::reference;
 use super::shape;
 use super::words;
 
-const EXAMPLE: &str = "#[dynamic(dtype = f32, shape = [m])]";
+/// An attribute that describes an array: its name and options, and an example of it.
+pub(crate) struct Describes<'a> {
+    pub(crate) owner: Owner<'a>,
+    pub(crate) example: &'a str,
+}
 
-/// Reads the options of one `#[dynamic(...)]`.
-pub(crate) fn read(errors: &mut Errors, attribute: &Attribute) -> DynamicOptions {
+/// `#[dynamic(...)]`
+pub(crate) const DYNAMIC: Describes<'static> = Describes {
+    owner: Owner { attribute: "#[dynamic(...)]", options: &words::DYNAMIC, aliases: &words::OPTION_ALIASES },
+    example: "#[dynamic(dtype = f32, shape = [m])]",
+};
+
+/// Reads the options of one attribute that describes an array.
+pub(crate) fn read(errors: &mut Errors, attribute: &Attribute, form: &Describes<'_>) -> DynamicOptions {
     let mut options = DynamicOptions {
         dtype: Given::Missing,
         shape: Given::Missing,
         like: Given::Missing,
         donate: false,
+        dtype_span: None,
         words: Vec::new(),
     };
-    let Some(tokens) = errors.keep(option_list::attribute_tokens(attribute, EXAMPLE)) else {
+    let Some(tokens) = errors.keep(option_list::attribute_tokens(attribute, form.example)) else {
         return DynamicOptions { dtype: Given::Bad, shape: Given::Bad, ..options };
     };
-    let owner = Owner { attribute: "#[dynamic(...)]", options: &words::DYNAMIC };
     let before = errors.count();
-    option_list::read(errors, tokens, &owner, &mut |errors, word, input| {
+    option_list::read(errors, tokens, &form.owner, &mut |errors, word, input| {
         options.words.push(word.clone());
         option(errors, word, input, &mut options)
     });
@@ -49,6 +59,7 @@ fn option(
         "dtype" => {
             options.dtype = Given::Bad;
             option_list::equals(word, input, "dtype = f32")?;
+            options.dtype_span = input.fork().parse::<TokenTree>().ok().map(|value| value.span());
             options.dtype = dtype::read(errors, input)?;
         }
         "shape" => {
@@ -97,16 +108,17 @@ pub(crate) fn check(errors: &mut Errors, dynamic: &RawDynamic, attribute: &Attri
         Given::Is(RawKind::Tree(_)) => tree_is_bare(errors, dynamic),
         Given::Is(RawKind::Leaves(_)) => {
             leaf_is_complete(errors, dynamic, attribute);
-            like_stands_alone(errors, dynamic);
+            like_stands_alone(errors, &dynamic.options);
         }
-        _ => like_stands_alone(errors, dynamic),
+        _ => like_stands_alone(errors, &dynamic.options),
     }
 }
 
 /// The options of a tree stand at the fields of its struct: `#[dynamic(donate)] p: P<Aval>` is wrong.
 fn tree_is_bare(errors: &mut Errors, dynamic: &RawDynamic) {
     if let Some(word) = dynamic.options.words.first() {
-        errors.on(word, messages::constrained_tree(word, &dynamic.name));
+        let help = "write `#[dynamic]` alone here, and the options at the fields of the struct";
+        errors.on(word, messages::constrained(word, "tree", &dynamic.name, help));
     }
 }
 
@@ -126,11 +138,11 @@ fn leaf_is_complete(errors: &mut Errors, dynamic: &RawDynamic, attribute: &Attri
 }
 
 /// `like` says dtype and shape: `#[dynamic(like(a), dtype = f32)]` is wrong.
-fn like_stands_alone(errors: &mut Errors, dynamic: &RawDynamic) {
-    if dynamic.options.like.is_missing() {
+pub(crate) fn like_stands_alone(errors: &mut Errors, options: &DynamicOptions) {
+    if options.like.is_missing() {
         return;
     }
-    for word in dynamic.options.words.iter().filter(|word| *word == "dtype" || *word == "shape") {
+    for word in options.words.iter().filter(|word| *word == "dtype" || *word == "shape") {
         errors.on(word, messages::like_and(word));
     }
 }

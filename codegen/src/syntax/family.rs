@@ -8,6 +8,7 @@ use super::docs::{cfgs, docs};
 use super::errors::{Errors, Found};
 use super::family_options;
 use super::function;
+use super::kind::{self, Within};
 use super::model::{Family, Param, Static};
 use super::output;
 use super::params::{self, RawParams};
@@ -31,20 +32,20 @@ pub struct Rejected {
 pub fn family(arguments: TokenStream, item: TokenStream) -> Result<Family, Box<Rejected>> {
     let mut errors = Errors::new();
     let options = family_options::read(&mut errors, arguments);
-    let function = function::read(&mut errors, item);
+    let function = function::read(&mut errors, item, &kind::FAMILY);
     let model = function.as_ref().and_then(|function| checked(&mut errors, function, options));
     errors.finish(model).map_err(|errors| Box::new(Rejected { errors, function }))
 }
 
 fn checked(errors: &mut Errors, function: &ItemFn, options: super::model::Options) -> Option<Family> {
-    function::check(errors, function);
+    function::check(errors, function, &kind::FAMILY);
     let type_name = errors.keep(function::type_name(&function.sig.ident));
     let output = output::read(errors, &function.sig);
     let raw = params::read(errors, &function.sig);
     border::check(errors, &function.sig, &options, &raw);
     let RawParams { cx, params } = raw;
     let r = border::statics(errors, &params, &options);
-    let resolved = resolve::resolve(errors, &params, &Scope { cx: cx.as_ref(), fields: false })?;
+    let resolved = resolve::resolve(errors, &params, &Scope { cx: cx.as_ref(), within: Within::Family })?;
     let params = params.into_iter().zip(resolved.dynamics).zip(r);
     let params = params.map(|((raw, dynamic), r)| match (raw, dynamic) {
         (_, Some(dynamic)) => Some(Param::Dynamic(dynamic)),
@@ -66,6 +67,6 @@ fn checked(errors: &mut Errors, function: &ItemFn, options: super::model::Option
         groups: resolved.groups,
         captures: resolved.captures,
         output: output?,
-        item: function::stripped(function),
+        item: function::stripped(function, &kind::FAMILY),
     })
 }

@@ -15,7 +15,11 @@ use super::words;
 
 /// Reads the arguments of the attribute.
 pub(crate) fn read(errors: &mut Errors, arguments: TokenStream) -> Options {
-    let owner = Owner { attribute: "#[dispatch_family(...)]", options: &words::FAMILY };
+    let owner = Owner {
+        attribute: "#[dispatch_family(...)]",
+        options: &words::FAMILY,
+        aliases: &words::OPTION_ALIASES,
+    };
     let mut options = Options::default();
     let mut given: Vec<Ident> = Vec::new();
     option_list::read(errors, arguments, &owner, &mut |_, word, input| {
@@ -90,8 +94,8 @@ fn device(word: &Ident, input: ParseStream<'_>) -> syn::Result<DevicePolicy> {
     })
 }
 
-/// Resolvers are functions by path: `context = 3` and `default_device = || cpu()` are wrong.
-fn path(word: &Ident, input: ParseStream<'_>) -> syn::Result<Path> {
+/// A function is named by its path: `context = 3` and `default_device = || cpu()` are wrong.
+pub(crate) fn path(word: &Ident, input: ParseStream<'_>) -> syn::Result<Path> {
     option_list::equals(word, input, &format!("{word} = path::to::fn"))?;
     let value: Expr = input.parse()?;
     match bare(&value) {

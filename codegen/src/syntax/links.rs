@@ -109,7 +109,7 @@ pub(crate) fn read(errors: &mut Errors, params: &[RawParam], scope: &Scope<'_>) 
 
 /// Finds the argument that a reference names.
 ///
-/// `dtype(a)` is wrong if `a` is no argument, the argument itself, static, the compile context or a tree;
+/// `dtype(a)` is wrong if `a` is no argument, the argument itself, static, the compile context, a tree or optional;
 /// `shape(a)` and `like(a)` also if `a` is several arrays. `Ok(None)` if that argument has an error already.
 fn target(
     params: &[RawParam],
@@ -123,17 +123,23 @@ fn target(
         return Err(messages::reference_to_cx(form, name));
     }
     let Some(index) = params.iter().position(|param| param.name() == name) else {
-        let noun = if scope.fields { "field" } else { "argument" };
-        return Err(messages::unknown_argument(noun, name, known_help(params, scope, from, name)));
+        return Err(messages::unknown_argument(
+            scope.within.noun(),
+            name,
+            known_help(params, scope, from, name),
+        ));
     };
     if index == from {
         return Err(messages::reference_to_self(form, name));
     }
+    let undescribed = |what| messages::reference_to_other(form, name, what, scope.within.described());
     match &params[index] {
-        RawParam::Static(_) => Err(messages::reference_to_static(form, name)),
+        RawParam::Static(_) => Err(undescribed("a static argument")),
+        RawParam::Other(_, what) => Err(undescribed(what)),
         RawParam::Bad(_) => Ok(None),
         RawParam::Dynamic(dynamic) => match &dynamic.kind {
             Given::Is(RawKind::Tree(_)) => Err(messages::reference_to_tree(form, name)),
+            _ if dynamic.optional => Err(messages::reference_to_optional(form, name)),
             Given::Is(RawKind::Leaves(Count::Any | Count::Exactly(_))) if single => {
                 Err(messages::reference_to_many(form, name))
             }
@@ -143,14 +149,15 @@ fn target(
 }
 
 fn known_help(params: &[RawParam], scope: &Scope<'_>, from: usize, got: &Ident) -> String {
+    let named = |param: &RawParam| param.dynamic().is_some_and(|raw| !raw.optional);
     let known: Vec<String> = params
         .iter()
         .enumerate()
-        .filter(|(index, param)| *index != from && param.dynamic().is_some())
+        .filter(|(index, param)| *index != from && named(param))
         .map(|(_, param)| param.name().unraw().to_string())
         .collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let noun = if scope.fields { "field" } else { "dynamic argument" };
+    let noun = scope.within.described();
     if let Some(nearest) =
         words::nearest(&got.to_string(), known.iter().copied().filter(|name| name.len() > 1))
     {

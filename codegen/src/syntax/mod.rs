@@ -6,13 +6,14 @@
 //!
 //! | file | has |
 //! |---|---|
-//! | `words`, `messages` | the tables of accepted words and of all messages |
+//! | `words`, `messages`, `kind` | the tables of accepted words, of all messages, and of what each kind of declaration is called |
 //! | `errors` | the collector |
 //! | `option_list`, `dtype`, `shape`, `reference`, `types`, `docs`, `text` | reading the parts of a signature |
 //! | `dynamic`, `statics`, `params`, `output`, `function`, `family_options` | the rules of a function, one function each |
 //! | `border` | the rules of what is a function of R, and defaults as R writes them |
 //! | `links`, `names`, `resolve` | references and captured names, from what is written to the model |
-//! | `family`, `trees`, `static_type` | the four kinds of declarations |
+//! | `family`, `trees`, `static_type` | the four kinds of declarations around families |
+//! | `handler` | `#[ffi_handler]` and `#[derive(AttrValue)]` |
 //! | `model` | what comes out |
 
 mod border;
@@ -23,6 +24,8 @@ mod errors;
 mod family;
 mod family_options;
 mod function;
+mod handler;
+mod kind;
 mod links;
 mod messages;
 mod model;
@@ -48,11 +51,13 @@ pub(crate) mod tests;
 pub use border::{RKind, RStatic, RType, RValue};
 pub use errors::Found;
 pub use family::{Rejected, family};
+pub use handler::*;
 pub use model::*;
 pub use static_type::static_arg;
 pub use trees::{input_tree, output_tree};
 
 pub(crate) use function::{stripped, type_name};
+pub(crate) use kind::FAMILY;
 pub(crate) use messages::Message;
 #[cfg(feature = "build")]
 pub(crate) use messages::messages;

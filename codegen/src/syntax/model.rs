@@ -221,6 +221,8 @@ pub struct Leaves {
     pub shape: Shape,
     /// Whether their buffers may be reused for outputs.
     pub donate: bool,
+    /// Whether a call may leave it out: `Option<Buffer<T>>` of a handler.
+    pub optional: bool,
 }
 
 /// How many arrays an argument is.

@@ -3,6 +3,7 @@
 use proc_macro2::Ident;
 
 use super::errors::Errors;
+use super::kind::Within;
 use super::messages;
 use super::model::{Capture, CaptureKind, Count, Occurrence, Position};
 use super::raw::{Given, RawDim, RawDynamic, RawKind, RawLeading, RawParam, RawShape};
@@ -41,6 +42,7 @@ pub(crate) fn read(errors: &mut Errors, params: &[RawParam], scope: &Scope<'_>) 
     for capture in &mut names.captures {
         no_clash(errors, params, scope, &capture.ident);
         capture.source = source(params, &capture.occurrences);
+        bound(errors, params, capture);
     }
     names
 }
@@ -71,16 +73,24 @@ fn no_clash(errors: &mut Errors, params: &[RawParam], scope: &Scope<'_>, name: &
     if !taken.any(|other| other == name) {
         return;
     }
-    if scope.fields {
-        errors.on(name, messages::name_is_field(name));
-    } else {
-        errors.on(name, messages::name_is_argument(name));
+    match scope.within {
+        Within::Fields => errors.on(name, messages::name_is_field(name)),
+        Within::Family | Within::Handler => errors.on(name, messages::name_is_argument(name)),
+    }
+}
+
+/// A name has a size in every call: one that stands only in optional buffers is wrong, at its first occurrence.
+fn bound(errors: &mut Errors, params: &[RawParam], capture: &Capture) {
+    if params[capture.binding().param].dynamic().is_some_and(|raw| raw.optional) {
+        errors.on(&capture.ident, messages::name_unbound(&capture.ident));
     }
 }
 
 /// The occurrence that binds a name: one that is always there before one that may be missing.
 fn source(params: &[RawParam], occurrences: &[Occurrence]) -> usize {
+    let optional = |at: &Occurrence| params[at.param].dynamic().is_some_and(|raw| raw.optional);
     let rank = |occurrence: &Occurrence| match params[occurrence.param].dynamic().map(count) {
+        _ if optional(occurrence) => 3,
         Some(Some(Count::One)) => 0,
         Some(Some(Count::Exactly(_))) => 1,
         _ => 2,

@@ -18,6 +18,8 @@ pub(crate) struct Owner<'a> {
     pub(crate) attribute: &'a str,
     /// Its options.
     pub(crate) options: &'a [&'static str],
+    /// Words of neighbouring languages, with what says the same here.
+    pub(crate) aliases: &'a [(&'static str, &'static str)],
 }
 
 /// What reads the value of one option; the stream stands behind the word.
@@ -63,7 +65,7 @@ fn option(
     let word = input.call(Ident::parse_any)?;
     let name = word.to_string();
     if !owner.options.contains(&name.as_str()) {
-        let message = messages::unknown_option(&name, owner.attribute, unknown_help(&name, owner.options));
+        let message = messages::unknown_option(&name, owner.attribute, unknown_help(&name, owner));
         return Err(syn::Error::new_spanned(word, message));
     }
     if seen.contains(&name) {
@@ -73,13 +75,13 @@ fn option(
     value(errors, &word, input)
 }
 
-fn unknown_help(got: &str, options: &[&'static str]) -> String {
-    if let Some(nearest) = words::nearest(got, options.iter().copied()) {
+fn unknown_help(got: &str, owner: &Owner<'_>) -> String {
+    if let Some(nearest) = words::nearest(got, owner.options.iter().copied()) {
         return format!("did you mean `{nearest}`?");
     }
-    match words::lookup(&words::OPTION_ALIASES, got) {
+    match words::lookup(owner.aliases, got) {
         Some(instead) => format!("write `{instead}`"),
-        None => format!("the options are {}", words::list(options, "and")),
+        None => format!("the options are {}", words::list(owner.options, "and")),
     }
 }
 

@@ -8,7 +8,8 @@ use syn::{Attribute, FnArg, Pat, PatType, Signature, Type};
 use super::docs::docs;
 use super::dynamic;
 use super::errors::Errors;
-use super::messages;
+use super::kind::{self, Kind};
+use super::messages::{self, Message};
 use super::raw::{Given, RawDynamic, RawParam, RawStatic};
 use super::statics;
 use super::text::text;
@@ -48,7 +49,7 @@ pub(crate) fn read(errors: &mut Errors, signature: &Signature) -> RawParams {
 }
 
 /// An argument is a plain name: `(a, b): (Aval, Aval)`, `_: Aval` and `a @ _: Aval` are wrong.
-fn name(errors: &mut Errors, pattern: &Pat) -> Ident {
+pub(crate) fn name(errors: &mut Errors, pattern: &Pat) -> Ident {
     match pattern {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {
             not_reserved(errors, &name.ident);
@@ -69,7 +70,7 @@ pub(crate) fn not_reserved(errors: &mut Errors, name: &Ident) {
 }
 
 /// Two arguments of one name: `f(a: Aval, a: Aval)` is wrong, and the compiler says so.
-fn names_differ<'a>(errors: &mut Errors, names: impl Iterator<Item = &'a Ident>) {
+pub(crate) fn names_differ<'a>(errors: &mut Errors, names: impl Iterator<Item = &'a Ident>) {
     let mut seen: Vec<Ident> = Vec::new();
     for name in names.filter(|name| *name != "_").map(IdentExt::unraw) {
         if seen.contains(&name) {
@@ -118,7 +119,8 @@ fn is_ours(attribute: &Attribute) -> bool {
 }
 
 fn param(errors: &mut Errors, input: &PatType, name: Ident) -> RawParam {
-    match marker(errors, &input.attrs, &name) {
+    let both = || messages::both_attributes(&name);
+    match marker(errors, &input.attrs, &kind::FAMILY, both) {
         Given::Is(attribute) if attribute.path().is_ident("dynamic") => {
             // The type of a pattern says nothing more than that it is one.
             let kind = match types::dynamic(&input.ty) {
@@ -152,27 +154,33 @@ pub(crate) fn dynamic_param(
     ty: &Type,
     kind: Given<super::raw::RawKind>,
 ) -> RawDynamic {
-    let options = dynamic::read(errors, attribute);
-    let dynamic = RawDynamic { name, docs: docs(attributes), span: ty.span(), kind, options };
+    let options = dynamic::read(errors, attribute, &dynamic::DYNAMIC);
+    let dynamic =
+        RawDynamic { name, docs: docs(attributes), span: ty.span(), kind, options, optional: false };
     dynamic::check(errors, &dynamic, attribute);
     dynamic
 }
 
-/// An argument has exactly one of `#[dynamic(...)]` and `#[static_arg]`, once, and nothing unknown.
+/// An argument has exactly one of the toolkit's attributes, once, and nothing unknown.
 ///
 /// `#[dynamic] #[static_arg] a: Aval`, `#[static_arg] #[static_arg] n: i64` and `#[dynamc] a: Aval` are wrong.
-fn marker<'a>(errors: &mut Errors, attributes: &'a [Attribute], name: &Ident) -> Given<&'a Attribute> {
+pub(crate) fn marker<'a>(
+    errors: &mut Errors,
+    attributes: &'a [Attribute],
+    kind: &Kind,
+    both: impl Fn() -> Message,
+) -> Given<&'a Attribute> {
     let (mut found, mut bad): (Option<&Attribute>, bool) = (None, false);
     for attribute in attributes {
         let path = text(attribute.path());
-        if is_ours(attribute) {
+        if kind.markers.iter().any(|name| attribute.path().is_ident(name)) {
             match found {
                 None => found = Some(attribute),
                 Some(first) if first.path() == attribute.path() => {
                     errors.on(attribute, messages::duplicate_attribute(path));
                 }
                 Some(_) => {
-                    errors.on(attribute, messages::both_attributes(name));
+                    errors.on(attribute, both());
                     bad = true;
                 }
             }
@@ -180,9 +188,9 @@ fn marker<'a>(errors: &mut Errors, attributes: &'a [Attribute], name: &Ident) ->
             errors.on(attribute, messages::cfg_on_argument(path));
             bad = true;
         } else if path != "doc" && !words::LINT_ATTRIBUTES.contains(&path.as_str()) {
-            let help = match words::nearest(&path, words::ARGUMENT_ATTRIBUTES) {
+            let help = match words::nearest(&path, kind.markers.iter().copied()) {
                 Some(nearest) => format!("did you mean `#[{nearest}]`?"),
-                None => "an argument is `#[dynamic(...)]` or `#[static_arg]`".to_owned(),
+                None => kind.markers_help.to_owned(),
             };
             errors.on(attribute, messages::unknown_attribute(path, help));
             bad = true;

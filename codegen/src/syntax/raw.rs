@@ -65,6 +65,8 @@ pub(crate) struct DynamicOptions {
     /// `like(a)`; wrong if its own form was.
     pub(crate) like: Given<Ident>,
     pub(crate) donate: bool,
+    /// Where the value of `dtype` begins.
+    pub(crate) dtype_span: Option<Span>,
     /// The words in order, for the rules about the whole.
     pub(crate) words: Vec<Ident>,
 }
@@ -84,6 +86,8 @@ pub(crate) struct RawDynamic {
     pub(crate) span: Span,
     pub(crate) kind: Given<RawKind>,
     pub(crate) options: DynamicOptions,
+    /// Whether a call may leave it out.
+    pub(crate) optional: bool,
 }
 
 /// A static argument as written.
@@ -102,6 +106,8 @@ pub(crate) struct RawStatic {
 pub(crate) enum RawParam {
     Dynamic(RawDynamic),
     Static(RawStatic),
+    /// One without a dtype and a shape: its name, and what it is.
+    Other(Ident, &'static str),
     /// One whose attributes already have an error.
     Bad(Ident),
 }
@@ -111,7 +117,7 @@ impl RawParam {
         match self {
             RawParam::Dynamic(dynamic) => &dynamic.name,
             RawParam::Static(fixed) => &fixed.name,
-            RawParam::Bad(name) => name,
+            RawParam::Other(name, _) | RawParam::Bad(name) => name,
         }
     }
 

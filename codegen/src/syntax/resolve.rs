@@ -1,6 +1,7 @@
 //! From what is written to the model: references become indices, names become captures.
 
 use super::errors::Errors;
+use super::kind::Within;
 use super::links::{self, Links};
 use super::model::{Dim, Dynamic, DynamicKind, Group, Leading, Leaves, Pattern, Shape};
 use super::names::{self, Names};
@@ -10,8 +11,8 @@ use super::raw::{Given, RawDim, RawDynamic, RawKind, RawLeading, RawParam, RawSh
 pub(crate) struct Scope<'a> {
     /// The compile context, which is a name too.
     pub(crate) cx: Option<&'a proc_macro2::Ident>,
-    /// Whether these are the fields of a struct.
-    pub(crate) fields: bool,
+    /// Whose arguments, results or fields these are.
+    pub(crate) within: Within,
 }
 
 /// The resolved arguments; `dynamics` has a place for each argument, empty for a static one.
@@ -32,7 +33,7 @@ pub(crate) fn resolve(errors: &mut Errors, params: &[RawParam], scope: &Scope<'_
     for (index, param) in params.iter().enumerate() {
         dynamics.push(match param {
             RawParam::Dynamic(raw) => Some(dynamic(index, raw, &links, &names, &groups)?),
-            RawParam::Static(_) => None,
+            RawParam::Static(_) | RawParam::Other(..) => None,
             RawParam::Bad(_) => return None,
         });
     }
@@ -76,6 +77,7 @@ fn dynamic(
             group: groups.iter().position(|group| group.members.contains(&index))?,
             shape: shape(index, raw, links, names)?,
             donate: raw.options.donate,
+            optional: raw.optional,
         }),
     };
     Some(Dynamic { name: raw.name.clone(), docs: raw.docs.clone(), span: raw.span, kind })

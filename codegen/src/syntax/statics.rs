@@ -16,7 +16,11 @@ const EXAMPLE: &str = "#[static_arg(default = false)]";
 /// Reads the options of one `#[static_arg(...)]`: the default.
 pub(crate) fn read(errors: &mut Errors, attribute: &Attribute) -> Option<Expr> {
     let tokens = errors.keep(option_list::attribute_tokens(attribute, EXAMPLE))?;
-    let owner = Owner { attribute: "#[static_arg(...)]", options: &words::STATIC_ARG };
+    let owner = Owner {
+        attribute: "#[static_arg(...)]",
+        options: &words::STATIC_ARG,
+        aliases: &words::OPTION_ALIASES,
+    };
     let mut default = None;
     option_list::read(errors, tokens, &owner, &mut |_, word, input| {
         option_list::equals(word, input, "default = false")?;

@@ -21,6 +21,9 @@ fn write(out: &mut String, tokens: TokenStream) {
                     Delimiter::Brace => ("{", "}"),
                     Delimiter::None => ("", ""),
                 };
+                if out.ends_with("mut") && after_word {
+                    out.push(' ');
+                }
                 out.push_str(open);
                 write(out, group.stream());
                 out.push_str(close);
@@ -56,9 +59,14 @@ mod tests {
 
     #[test]
     fn tokens_are_spaced_as_written() {
-        for source in
-            ["&mut Vec<Aval>", "[Aval; N]", "a::b::C<A, B>", "HashMap<String, (A, B)>", "fn(A) -> B"]
-        {
+        for source in [
+            "&mut Vec<Aval>",
+            "&mut [f32]",
+            "[Aval; N]",
+            "a::b::C<A, B>",
+            "HashMap<String, (A, B)>",
+            "fn(A) -> B",
+        ] {
             let tokens: TokenStream = source.parse().unwrap();
             assert_eq!(text(tokens), source);
         }

@@ -5,6 +5,7 @@ use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Type};
 
 use super::docs::{cfgs, docs};
 use super::errors::{Errors, Found};
+use super::kind::Within;
 use super::messages::{self, Message};
 use super::model::{Count, InputTree, OutputField, OutputKind, OutputTree, TreeHeader};
 use super::params;
@@ -41,7 +42,7 @@ fn checked_input(errors: &mut Errors, input: &DeriveInput) -> Option<InputTree> 
     let (fields, header) = (fields?, header?);
     let params: Vec<RawParam> =
         fields.into_iter().map(|field| input_field(errors, field, &header.leaf)).collect();
-    let resolved = resolve::resolve(errors, &params, &Scope { cx: None, fields: true })?;
+    let resolved = resolve::resolve(errors, &params, &Scope { cx: None, within: Within::Fields })?;
     let fields = resolved.dynamics.into_iter().collect::<Option<_>>()?;
     Some(InputTree { header, fields, groups: resolved.groups, captures: resolved.captures })
 }

@@ -3,6 +3,7 @@
 //! A table is ordered as its words are listed to the user. The tables of [`DTYPE_ALIASES`] and
 //! [`OPTION_ALIASES`] hold words of neighbouring languages, with what to write instead.
 
+use super::handler::Stage;
 use super::model::{Class, DType, DevicePolicy};
 
 /// The dtypes by name.
@@ -78,12 +79,85 @@ pub(crate) const OPTION_ALIASES: [(&str, &str); 6] = [
     ("donate_argnums", "#[dynamic(donate, ...)] on the argument"),
 ];
 
+/// The options of `#[arg(...)]` and `#[ret(...)]`.
+pub(crate) const PLACE: [&str; 3] = ["dtype", "shape", "like"];
+
+/// Options that an argument or a result has elsewhere.
+pub(crate) const PLACE_ALIASES: [(&str, &str); 3] =
+    [("rank", "shape = [_, _]"), ("optional", "Option<...>"), ("default", "#[attr(default = ...)]")];
+
+/// The options of `#[attr(...)]`.
+pub(crate) const ATTR: [&str; 2] = ["default", "name"];
+
+/// Options that an attribute has elsewhere.
+pub(crate) const ATTR_OPTION_ALIASES: [(&str, &str); 2] =
+    [("optional", "Option<...>"), ("rename", "name = \"...\"")];
+
+/// The options of `#[ffi_handler(...)]`.
+pub(crate) const HANDLER: [&str; 6] =
+    ["target", "instantiate", "prepare", "initialize", "stage", "command_buffer"];
+
+/// Options of other bindings, with what says the same here.
+pub(crate) const HANDLER_ALIASES: [(&str, &str); 4] = [
+    ("name", "target = \"...\""),
+    ("call_target_name", "target = \"...\""),
+    ("traits", "command_buffer"),
+    ("command_buffer_compatible", "command_buffer"),
+];
+
+/// The values of the handler option `stage`.
+pub(crate) const STAGES: [(&str, Stage); 3] =
+    [("instantiate", Stage::Instantiate), ("prepare", Stage::Prepare), ("initialize", Stage::Initialize)];
+
+/// The Rust types of elements, without the complex ones, which have arguments.
+pub(crate) const ELEMENTS: [(&str, DType); 13] = [
+    ("bool", DType::Bool),
+    ("i8", DType::I8),
+    ("i16", DType::I16),
+    ("i32", DType::I32),
+    ("i64", DType::I64),
+    ("u8", DType::U8),
+    ("u16", DType::U16),
+    ("u32", DType::U32),
+    ("u64", DType::U64),
+    ("f16", DType::F16),
+    ("bf16", DType::Bf16),
+    ("f32", DType::F32),
+    ("f64", DType::F64),
+];
+
+/// The elements of an array that is an attribute.
+pub(crate) const ARRAY_ATTRIBUTES: [&str; 10] =
+    ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"];
+
+/// The integers that an enum may be in a call.
+pub(crate) const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+
+/// Rust types that look like attributes, with what to write instead.
+pub(crate) const ATTR_ALIASES: [(&str, &str); 8] = [
+    ("String", "&str"),
+    ("str", "&str"),
+    ("usize", "u64"),
+    ("isize", "i64"),
+    ("i128", "i64"),
+    ("u128", "u64"),
+    ("char", "&str"),
+    ("f16", "f32"),
+];
+
+/// What the context of a call gives.
+pub(crate) const CONTEXT_TYPES: [&str; 7] =
+    ["ThreadPool", "DeviceOrdinal", "RunId", "UserData", "State", "Stream", "Scratch"];
+
 /// The values of the family option `device`.
 pub(crate) const DEVICE_POLICIES: [(&str, DevicePolicy); 2] =
     [("first_input", DevicePolicy::FirstInput), ("fixed", DevicePolicy::Fixed)];
 
 /// The toolkit's attributes on arguments and fields.
 pub(crate) const ARGUMENT_ATTRIBUTES: [&str; 2] = ["dynamic", "static_arg"];
+
+/// The toolkit's attributes on arguments of a handler.
+pub(crate) const HANDLER_ATTRIBUTES: [&str; 5] = ["arg", "ret", "attr", "attrs", "ctx"];
 
 /// The compiler's attributes that it allows on arguments, other than those that remove them.
 pub(crate) const LINT_ATTRIBUTES: [&str; 5] = ["allow", "expect", "warn", "deny", "forbid"];

@@ -1,6 +1,9 @@
 //! Errors of `#[dynamic(...)]`: its options, dtypes, shapes, captured names and references.
 
-use super::{Table, check, errors_of_derives, errors_of_functions, errors_of_options, errors_of_r, family};
+use super::{
+    Table, check, errors_of_derives, errors_of_functions, errors_of_handlers, errors_of_options, errors_of_r,
+    family,
+};
 use crate::syntax::messages::ROWS;
 
 pub(super) const TABLES: [Table; 5] = [OPTIONS, DTYPES, SHAPES, NAMES, REFERENCES];
@@ -319,6 +322,7 @@ fn every_message_is_tested() {
     let tables = [
         TABLES.as_slice(),
         errors_of_functions::TABLES.as_slice(),
+        errors_of_handlers::TABLES.as_slice(),
         errors_of_options::TABLES.as_slice(),
         errors_of_derives::TABLES.as_slice(),
         errors_of_r::TABLES.as_slice(),

@@ -3,16 +3,18 @@
 pub(crate) mod errors;
 mod errors_of_derives;
 mod errors_of_functions;
+mod errors_of_handlers;
 mod errors_of_options;
 mod errors_of_r;
 mod forms;
 mod forms_of_derives;
+mod forms_of_handlers;
 mod model;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::DeriveInput;
 
-use super::{Family, Found};
+use super::{Family, Found, Handler};
 
 /// One declaration and what is said of it.
 ///
@@ -29,6 +31,18 @@ pub(crate) struct Table {
 
 /// Reads a family from `#[dispatch_family(...)] fn ...`.
 pub(crate) fn family(source: &str) -> Result<Family, Found> {
+    let (arguments, item) = under_attribute(source);
+    super::family(arguments, item).map_err(|rejected| rejected.errors)
+}
+
+/// Reads a handler from `#[ffi_handler(...)] fn ...`.
+pub(crate) fn handler(source: &str) -> Result<Handler, Found> {
+    let (arguments, item) = under_attribute(source);
+    super::handler(arguments, item).map_err(|rejected| rejected.errors)
+}
+
+/// The arguments of the attribute at the beginning of a source, and what stands under it.
+fn under_attribute(source: &str) -> (TokenStream, TokenStream) {
     let mut tokens = source.parse::<TokenStream>().unwrap().into_iter();
     let (Some(TokenTree::Punct(_)), Some(TokenTree::Group(attribute))) = (tokens.next(), tokens.next())
     else {
@@ -39,7 +53,7 @@ pub(crate) fn family(source: &str) -> Result<Family, Found> {
         TokenTree::Group(group) => group.stream(),
         other => panic!("{source}: {other}"),
     });
-    super::family(arguments, tokens.collect()).map_err(|rejected| rejected.errors)
+    (arguments, tokens.collect())
 }
 
 /// A family with these arguments.

@@ -1,0 +1,616 @@
+//! Errors of `#[ffi_handler]` and `#[derive(AttrValue)]`.
+
+use super::{Table, check, derive_input, handler};
+use crate::syntax::attr_value;
+
+pub(super) const TABLES: [Table; 11] =
+    [ROLES, BUFFERS, RESULTS, REFERENCES, ORDER, ATTRIBUTES, CONTEXT, RETURNS, OPTIONS, INSTANTIATE, VALUES];
+
+/// Handlers with these arguments.
+const WITH: &str = "#[ffi_handler] fn f({}) -> ffi::Result<()> { Ok(()) }";
+
+const ROLES: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[
+        (
+            "a: Buffer<f32>, b: AnyBufferMut, c: ffi::ThreadPool, d: ffi::Dictionary, e: i64",
+            &[
+                ("a", "argument `a` does not say what it is in the call", "write `#[arg]` before it"),
+                ("b", "argument `b` does not say what it is in the call", "write `#[ret]` before it"),
+                ("c", "argument `c` does not say what it is in the call", "write `#[ctx]` before it"),
+                (
+                    "d",
+                    "argument `d` does not say what it is in the call",
+                    "write `#[attrs]` before it for all",
+                ),
+                ("e", "argument `e` does not say what it is in the call", "write `#[attr]` before it"),
+            ],
+        ),
+        (
+            "#[arg] #[ret] a: AnyBuffer",
+            &[("#[ret]", "argument `a` has two roles", "keep one of `#[arg]`, `#[ret]`")],
+        ),
+        (
+            "#[attr] #[attr(default = 1)] n: i64",
+            &[("#[attr(default = 1)]", "`#[attr]` is given twice", "into one")],
+        ),
+        (
+            "#[ctx(host)] p: ThreadPool",
+            &[("#[ctx(host)]", "`#[ctx]` takes no options", "write `#[ctx]` alone")],
+        ),
+        (
+            "#[atr] n: i64",
+            &[("#[atr]", "`#[atr]` is not an attribute of arguments", "did you mean `#[attr]`?")],
+        ),
+        (
+            "#[serde] n: i64",
+            &[(
+                "#[serde]",
+                "`#[serde]` is not an attribute of arguments",
+                "`#[arg(...)]`, `#[ret(...)]`, `#[attr]`",
+            )],
+        ),
+        (
+            "#[cfg(unix)] #[attr] n: i64",
+            &[("#[cfg(unix)]", "`#[cfg]` on an argument would change the signature", "two functions")],
+        ),
+        (
+            "#[arg] (a, b): (AnyBuffer, AnyBuffer), #[attr] ref n: i64, #[attr] __k: i64",
+            &[
+                ("(a, b)", "an argument must be a plain name", ""),
+                (
+                    "(AnyBuffer, AnyBuffer)",
+                    "`(AnyBuffer, AnyBuffer)` cannot be the type of an `#[arg]`",
+                    "it is `Buffer<f32>`",
+                ),
+                ("ref n", "an argument must be a plain name", ""),
+                ("__k", "`__k` is a name of the toolkit's own", ""),
+            ],
+        ),
+        // Two arguments of one name are left to the compiler, which reports them on the emitted function.
+        ("#[attr] n: i64, #[arg] n: AnyBuffer", &[]),
+    ],
+};
+
+const BUFFERS: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[
+        (
+            "#[arg] a: BufferMut<f32>, #[arg] b: Option<ffi::AnyBufferMut>, #[arg] c: RemainingRets, #[arg] d: TokenMut",
+            &[
+                (
+                    "BufferMut<f32>",
+                    "an argument is only read: `BufferMut<f32>`",
+                    "write `Buffer<f32>`, or `#[ret]`",
+                ),
+                (
+                    "Option<ffi::AnyBufferMut>",
+                    "an argument is only read: `ffi::AnyBufferMut`",
+                    "write `ffi::AnyBuffer`",
+                ),
+                ("RemainingRets", "an argument is only read: `RemainingRets`", "write `RemainingArgs`"),
+                ("TokenMut", "an argument is only read: `TokenMut`", "write `Token`"),
+            ],
+        ),
+        (
+            "#[arg] a: &[f32], #[arg] b: Vec<f32>, #[arg] c: Array, #[arg] d: &AnyBuffer, #[arg] e: Vec<AnyBuffer>",
+            &[
+                ("&[f32]", "a slice has no shape: `&[f32]`", "write `Buffer<f32>`, which is one in the body"),
+                (
+                    "Vec<f32>",
+                    "a handler works on the memory of XLA and owns none of it: `Vec<f32>`",
+                    "write `Buffer<f32>`",
+                ),
+                ("Array", "a handler sees buffers, not arrays: `Array`", "`AnyBuffer` for any dtype"),
+                ("&AnyBuffer", "buffers are passed by value", "write `AnyBuffer`"),
+                ("Vec<AnyBuffer>", "a call has no lists of buffers: `Vec<AnyBuffer>`", "`RemainingArgs`"),
+            ],
+        ),
+        (
+            "#[arg] a: i64, #[arg] b: impl Into<f32>, #[arg] c: Option<RemainingArgs>",
+            &[
+                (
+                    "i64",
+                    "`i64` cannot be the type of an `#[arg]`",
+                    "it is `Buffer<f32>`, `AnyBuffer`, `Token`",
+                ),
+                ("impl Into<f32>", "`impl Into<f32>` cannot be the type of an `#[arg]`", ""),
+                (
+                    "Option<RemainingArgs>",
+                    "`Option<RemainingArgs>`: there may be none left without an `Option`",
+                    "write `RemainingArgs`",
+                ),
+            ],
+        ),
+        (
+            "#[arg] a: Buffer, #[arg] b: Buffer<usize>, #[arg] c: Buffer<Point>, #[arg] d: Buffer<'static, f32>",
+            &[
+                ("Buffer", "`Buffer` needs the type of its elements", "`Buffer<f32>`, or `AnyBuffer`"),
+                ("usize", "`usize` cannot be the element of a buffer", "write `u64`"),
+                ("Point", "`Point` cannot be the element of a buffer", "elements are `bool`, `i8`"),
+                (
+                    "'static",
+                    "`'static`: what a handler gets lives for one call, whose lifetime has no name",
+                    "write `'_`",
+                ),
+            ],
+        ),
+        (
+            "#[arg(dtype = f64)] a: Buffer<f32>, #[arg(dtype = [f32, f64])] b: ffi::Buffer<'_, f32>,
+             #[arg(dtype = float, shape = [n])] c: Option<Buffer<f32>>",
+            &[
+                (
+                    "f64",
+                    "`Buffer<f32>` already says the dtype: `f32`",
+                    "write `Buffer<f64>`, or `dtype = f32`",
+                ),
+                (
+                    "[f32, f64]",
+                    "`ffi::Buffer<'_, f32>` already says the dtype: `f32`",
+                    "write `AnyBuffer` to allow several",
+                ),
+                ("float", "`Option<Buffer<f32>>` already says the dtype: `f32`", ""),
+                (
+                    "n",
+                    "`n` stands only in optional buffers, and would have no size without them",
+                    "or `_` here",
+                ),
+            ],
+        ),
+        (
+            "#[arg(dtype = f33, shpae = [m])] a: AnyBuffer, #[arg(dtype = dobule, rank = 2)] b: AnyBuffer",
+            &[
+                ("f33", "unknown dtype `f33`", "did you mean `f32`?"),
+                ("shpae", "`#[arg(...)]` has no option `shpae`", "did you mean `shape`?"),
+                ("dobule", "unknown dtype `dobule`", "the dtypes are"),
+                ("rank", "`#[arg(...)]` has no option `rank`", "write `shape = [_, _]`"),
+            ],
+        ),
+        (
+            "#[arg(dtype = f32)] t: Token, #[arg(shape = [m])] all: RemainingArgs",
+            &[
+                ("dtype", "`dtype` cannot be said of the token `t`", "a token only orders calls"),
+                (
+                    "shape",
+                    "`shape` cannot be said of the remaining arguments `all`",
+                    "`ffi::check!` in the body",
+                ),
+            ],
+        ),
+        (
+            "#[arg(shape = [M, a, 2.0, self])] a: AnyBuffer",
+            &[
+                ("M", "`M` cannot name a size", "write `m`"),
+                ("2.0", "a size must be an integer, found `2.0`", ""),
+                ("self", "`self` is a keyword of Rust and cannot name a size", ""),
+            ],
+        ),
+        (
+            "#[arg(shape = [a, n])] a: AnyBuffer, #[attr] n: i64",
+            &[
+                ("a", "`a` names a size and an argument", "rename one"),
+                ("n", "`n` names a size and an argument", "rename one"),
+            ],
+        ),
+        (
+            "#[arg(shape = [m..])] a: AnyBuffer, #[arg(shape = [m])] b: AnyBuffer",
+            &[("m", "`m` stands for leading sizes before, and for one size here", "use two names")],
+        ),
+        (
+            "#[arg = f32] a: AnyBuffer",
+            &[("arg = f32", "`#[arg]` takes its options in parentheses", "#[arg(dtype")],
+        ),
+    ],
+};
+
+const RESULTS: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[
+        (
+            "#[ret] a: Buffer<f32>, #[ret] b: Option<AnyBuffer>, #[ret] c: RemainingArgs, #[ret] d: &mut [f64]",
+            &[
+                ("Buffer<f32>", "a result is written: `Buffer<f32>`", "write `BufferMut<f32>`, or `#[arg]`"),
+                ("Option<AnyBuffer>", "a result is written: `AnyBuffer`", "write `AnyBufferMut`"),
+                ("RemainingArgs", "a result is written: `RemainingArgs`", "write `RemainingRets`"),
+                ("&mut [f64]", "a slice has no shape: `&mut [f64]`", "write `BufferMut<f64>`"),
+            ],
+        ),
+        (
+            "#[ret(like(x))] y: f32",
+            &[(
+                "f32",
+                "`f32` cannot be the type of an `#[ret]`",
+                "it is `BufferMut<f32>`, `AnyBufferMut`, `TokenMut`",
+            )],
+        ),
+        (
+            "#[ret(shape = [m])] y: RemainingRets",
+            &[("shape", "`shape` cannot be said of the remaining results `y`", "")],
+        ),
+    ],
+};
+
+const REFERENCES: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: "#[ffi_handler] fn f(
+        #[attr] scale: f32, #[ctx] pool: ThreadPool, #[arg(dtype = float)] x: AnyBuffer, {}
+        #[arg] maybe: Option<Buffer<f32>>, #[arg] rest: RemainingArgs
+    ) -> ffi::Result<()> {}",
+    cases: &[
+        (
+            "#[ret(like(scale))] y: AnyBufferMut, #[ret(dtype = dtype(pool), shape = shape(rest))] z: AnyBufferMut,",
+            &[
+                (
+                    "scale",
+                    "`like(scale)`: `scale` is an attribute, which has no dtype and no shape",
+                    "name a buffer",
+                ),
+                (
+                    "pool",
+                    "`dtype(pool)`: `pool` is a value of the context, which has no dtype and no shape",
+                    "",
+                ),
+                (
+                    "rest",
+                    "`shape(rest)`: `rest` is any number of buffers, which has no dtype and no shape",
+                    "",
+                ),
+            ],
+        ),
+        (
+            "#[ret(like(maybe))] y: AnyBufferMut,",
+            &[("maybe", "`like(maybe)`: `maybe` may be absent", "there in every call")],
+        ),
+        (
+            "#[ret(like(xx))] y: AnyBufferMut,",
+            &[("xx", "no buffer is named `xx`", "the other buffer is `x`")],
+        ),
+        (
+            "#[ret(like(x))] y: BufferMut<f32>,",
+            &[(
+                "x",
+                "`x` may have another dtype than `BufferMut<f32>`",
+                "say `dtype = f32` at `x`, or write `AnyBufferMut`",
+            )],
+        ),
+        ("#[ret(like(y))] y: AnyBufferMut,", &[("y", "`like(y)` refers to itself", "say the like here")]),
+        (
+            "#[ret(like(x), dtype = f32)] y: AnyBufferMut,",
+            &[("dtype", "`like(...)` already says the dtype", "keep one")],
+        ),
+    ],
+};
+
+const ORDER: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[
+        (
+            "#[arg] a: Option<AnyBuffer>, #[attr] n: i64, #[arg] b: AnyBuffer, #[arg] c: Token",
+            &[
+                ("b", "`b` stands after the optional `a`", "move it before `a`, or make it optional too"),
+                ("c", "`c` stands after the optional `a`", ""),
+            ],
+        ),
+        (
+            "#[arg] a: RemainingArgs, #[arg] b: AnyBuffer, #[arg] c: Option<AnyBuffer>, #[arg] d: RemainingArgs",
+            &[
+                ("b", "`b` stands after `a`, which takes all that are left", "move it before `a`"),
+                ("c", "`c` stands after `a`, which takes all that are left", ""),
+                ("d", "`d` stands after `a`, which takes all that are left", ""),
+            ],
+        ),
+        (
+            "#[ret] a: Option<BufferMut<f32>>, #[ret] b: AnyBufferMut, #[arg] c: AnyBuffer",
+            &[("b", "`b` stands after the optional `a`", "")],
+        ),
+        (
+            "#[ret] a: RemainingRets, #[arg] c: AnyBuffer, #[ret] b: TokenMut",
+            &[("b", "`b` stands after `a`, which takes all that are left", "")],
+        ),
+    ],
+};
+
+const ATTRIBUTES: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[
+        (
+            "#[attr] a: String, #[attr] b: Vec<i64>, #[attr] c: usize, #[attr] d: &[bool], #[attr] e: &String",
+            &[
+                ("String", "`String` cannot be the type of an attribute", "write `&str`"),
+                ("Vec<i64>", "`Vec<i64>` cannot be the type of an attribute", "write `&[i64]`"),
+                ("usize", "`usize` cannot be the type of an attribute", "write `u64`"),
+                ("&[bool]", "XLA has no attributes of type `&[bool]`", "`i8`, `i16`"),
+                ("&String", "`&String` cannot be the type of an attribute", "write `&str`"),
+            ],
+        ),
+        (
+            "#[attr] a: (i64, i64), #[attr] b: &mut str, #[attr] c: Option<Option<i64>>, #[attr] d: impl Copy,
+             #[attr] e: &i64, #[attr] f: Box<str>",
+            &[
+                ("(i64, i64)", "`(i64, i64)` cannot be the type of an attribute", "an attribute is `bool`"),
+                ("&mut str", "`&mut str` cannot be the type of an attribute", ""),
+                ("Option<Option<i64>>", "`Option<Option<i64>>` cannot be the type of an attribute", ""),
+                ("impl Copy", "`impl Copy` cannot be the type of an attribute", ""),
+                ("&i64", "`&i64` cannot be the type of an attribute", ""),
+                ("Box<str>", "`Box<str>` cannot be the type of an attribute", ""),
+            ],
+        ),
+        (
+            "#[attr] a: Buffer<f32>",
+            &[("Buffer<f32>", "`Buffer<f32>` is a buffer, not an attribute", "write `#[arg]`")],
+        ),
+        (
+            "#[attr] n: i64, #[attr(name = \"n\")] m: i64, #[attr(name = \"m\")] k: i64",
+            &[("\"n\"", "attribute `n` is declared twice", "rename one")],
+        ),
+        (
+            "#[attr(default = 1)] a: Option<i64>, #[attr(default = x)] b: ffi::Dictionary",
+            &[
+                ("default", "an optional attribute has no default", "drop the `Option`"),
+                ("default", "a dictionary has no default", "write `Option<ffi::Dictionary>`"),
+            ],
+        ),
+        (
+            "#[attr(defualt = 1)] a: i64, #[attr(default)] b: i64, #[attr(name = scale)] c: f32, #[attr(name = \"\")] d: f32,
+             #[attr(name = \"a\\0\")] e: f32",
+            &[
+                ("defualt", "`#[attr(...)]` has no option `defualt`", "did you mean `default`?"),
+                ("default", "option `default` needs a value", ""),
+                ("scale", "`name` must be a string, found `scale`", "write it in quotes"),
+                ("\"\"", "`name` is empty", "the name that calls use"),
+                ("\"a\\0\"", "`name` has the character NUL", ""),
+            ],
+        ),
+        (
+            "#[attrs] a: ffi::Dictionary, #[attrs] b: Dictionary, #[attrs] c: i64",
+            &[
+                ("i64", "all attributes are an `ffi::Dictionary`, found `i64`", "`#[attr]` for a single one"),
+                ("b", "`b` would be all attributes a second time", "take them once"),
+            ],
+        ),
+        ("#[attr(default = 1, default = 2)] a: i64", &[("default", "option `default` is given twice", "")]),
+    ],
+};
+
+const CONTEXT: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[(
+        "#[ctx] a: ThreadPol, #[ctx] b: i64, #[ctx] c: &ffi::ThreadPool, #[ctx] d: State, #[ctx] e: State<'static, P>",
+        &[
+            ("ThreadPol", "the context has no `ThreadPol`", "did you mean `ThreadPool`?"),
+            ("i64", "the context has no `i64`", "the context gives `ThreadPool`, `DeviceOrdinal`"),
+            ("&ffi::ThreadPool", "values of the context are passed by value", "write `ffi::ThreadPool`"),
+            ("State", "`State` needs the type of what it holds", "write `ffi::State<'_, T>`"),
+            ("'static", "`'static`: what a handler gets lives for one call, whose lifetime has no name", ""),
+        ],
+    )],
+};
+
+const RETURNS: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: "{} {}",
+    cases: &[
+        (
+            "#[ffi_handler] fn f()",
+            &[("f", "`f` returns nothing, and could not fail", "`ffi::Result<()>`, `ffi::Future`")],
+        ),
+        (
+            "#[ffi_handler(stage = instantiate)] fn f()",
+            &[("f", "`f` returns nothing, and could not fail", "where `T` is the state")],
+        ),
+        ("#[ffi_handler] fn f() -> ()", &[("()", "`()` cannot be what a handler returns", "")]),
+        (
+            "#[ffi_handler] fn f() -> Option<()>",
+            &[("Option<()>", "`Option<()>` cannot be what a handler returns", "")],
+        ),
+        (
+            "#[ffi_handler] fn f() -> impl Future",
+            &[("impl Future", "`impl Future` cannot be what a handler returns", "")],
+        ),
+        (
+            "#[ffi_handler] fn f() -> Result<(), String>",
+            &[("Result<(), String>", "`Result<(), String>` cannot be what a handler returns", "")],
+        ),
+        (
+            "#[ffi_handler] fn f() -> ffi::Result<&f32>",
+            &[(
+                "ffi::Result<&f32>",
+                "a handler returns nothing borrowed: `ffi::Result<&f32>`",
+                "own the data",
+            )],
+        ),
+        (
+            "#[ffi_handler] fn f() -> ffi::Result<Plan>",
+            &[("Plan", "only an instantiate handler returns a value, found `Plan`", "`stage = instantiate`")],
+        ),
+        (
+            "#[ffi_handler(stage = instantiate)] fn f() -> ffi::Future",
+            &[("ffi::Future", "an instantiate handler cannot answer later: `ffi::Future`", "")],
+        ),
+        // The function itself, as of families.
+        (
+            "#[ffi_handler] async unsafe extern \"C\" fn f<T>(&self) -> ffi::Result<()> where T: Copy",
+            &[
+                (
+                    "async",
+                    "a handler cannot be `async`",
+                    "remove `async`; the body runs as an ordinary function",
+                ),
+                ("unsafe", "a handler cannot be `unsafe`", ""),
+                ("extern \"C\"", "a handler cannot be `extern`", ""),
+                ("<T>", "a handler cannot be generic", "take `AnyBuffer`"),
+                ("where T: Copy", "a handler cannot have a `where` clause", ""),
+                ("&self", "a handler cannot take `self`", "`#[ctx] ffi::UserData<'_, T>`"),
+            ],
+        ),
+        (
+            "#[ffi_handler] const fn f(#[attr] n: i64, ...) -> ffi::Result<()>",
+            &[
+                ("const", "a handler cannot be `const`", ""),
+                ("...", "a handler cannot be variadic", "`RemainingArgs`"),
+            ],
+        ),
+        (
+            "#[ffi_handler] fn F() -> ffi::Result<()>",
+            &[("F", "the static of the handler `F` would have the function's own name", "in lower case")],
+        ),
+        (
+            "#[ffi_handler] #[arg] fn f() -> ffi::Result<()>",
+            &[("#[arg]", "`#[arg]` goes on an argument, not on the function", "")],
+        ),
+        (
+            "#[ffi_handler] fn __f() -> ffi::Result<()>",
+            &[("__f", "`__f` is a name of the toolkit's own", "")],
+        ),
+        ("#[ffi_handler] struct S", &[("struct S {}", "`#[ffi_handler]` goes on a function", "")]),
+    ],
+};
+
+const OPTIONS: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: "#[ffi_handler({})] fn f() -> ffi::Result<()> {}",
+    cases: &[
+        ("target = \"\"", &[("\"\"", "`target` is empty", "")]),
+        ("target = f", &[("f", "`target` must be a string, found `f`", "write it in quotes")]),
+        ("target", &[("target", "option `target` needs a value", "")]),
+        (
+            "name = \"f\"",
+            &[("name", "`#[ffi_handler(...)]` has no option `name`", "write `target = \"...\"`")],
+        ),
+        (
+            "stage = compile",
+            &[("compile", "unknown stage `compile`", "the stages are `instantiate`, `prepare`")],
+        ),
+        (
+            "stage = instatiate",
+            &[("instatiate", "unknown stage `instatiate`", "did you mean `instantiate`?")],
+        ),
+        ("stage = execute", &[("execute", "unknown stage `execute`", "leave the option out")]),
+        ("instantiate = 3", &[("3", "`instantiate` must be the path of a function, found `3`", "")]),
+        ("prepare = || 3", &[("|| 3", "`prepare` must be the path of a function, found `||3`", "")]),
+        (
+            "command_buffer, command_buffer",
+            &[("command_buffer", "option `command_buffer` is given twice", "")],
+        ),
+        ("command_buffer = true", &[("command_buffer", "option `command_buffer` takes no value", "")]),
+        (
+            "stage = prepare, instantiate = g, command_buffer",
+            &[
+                ("instantiate", "`instantiate` has no effect on a handler of another stage", ""),
+                ("command_buffer", "`command_buffer` has no effect on a handler of another stage", ""),
+            ],
+        ),
+        (
+            "targt = \"f\"",
+            &[("targt", "`#[ffi_handler(...)]` has no option `targt`", "did you mean `target`?")],
+        ),
+    ],
+};
+
+const INSTANTIATE: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: "#[ffi_handler(stage = instantiate)] fn f({}) -> ffi::Result<Plan> {}",
+    cases: &[(
+        "#[arg] a: AnyBuffer, #[ret] b: RemainingRets, #[ctx] c: ThreadPool, #[attr] n: i64, #[attrs] all: Dictionary",
+        &[
+            ("a", "`a`: an instantiate handler gets no argument", "with the attributes only"),
+            ("b", "`b`: an instantiate handler gets no result", ""),
+            ("c", "`c`: an instantiate handler gets no context", ""),
+        ],
+    )],
+};
+
+const VALUES: Table = Table {
+    read: |source| attr_value(&derive_input(source)).map(drop),
+    template: "{}",
+    cases: &[
+        (
+            "enum Command { Add, Mul }",
+            &[("Command", "`Command` does not say which integer it is in a call", "write `#[repr(i32)]`")],
+        ),
+        (
+            "#[repr(C)] enum Command { Add, Mul }",
+            &[("Command", "`Command` does not say which integer it is in a call", "")],
+        ),
+        (
+            "#[repr(u8)] enum Command { Add(i32), Mul { by: i32 } }",
+            &[
+                ("(i32)", "`Add` has fields, and an attribute is the number of a variant", ""),
+                ("{ by: i32 }", "`Mul` has fields, and an attribute is the number of a variant", ""),
+            ],
+        ),
+        ("#[repr(u8)] enum Never {}", &[("Never", "`Never` has no variant, so no attribute could have its type", "")]),
+        ("union U { a: i32 }", &[("union", "`AttrValue` is for structs and enums, `U` is a union", "")]),
+        (
+            "struct Range(i64, i64);",
+            &[("Range", "`Range` has no named fields, and a dictionary finds its members by name", "")],
+        ),
+        (
+            "struct Range<T, 'a> { lo: T }",
+            &[("T", "`AttrValue` takes at most one lifetime parameter, for what `Range` borrows from the call", "")],
+        ),
+        (
+            "struct Range { lo: String, #[attr(default = 1)] hi: Option<i64>, #[attr(name = \"x\")] a: i64, x: i64,
+             #[attr] #[attr] y: i64 }",
+            &[
+                ("String", "`String` cannot be the type of an attribute", ""),
+                ("default", "an optional attribute has no default", ""),
+                ("#[attr]", "`#[attr]` is given twice", ""),
+                ("x", "attribute `x` is declared twice", ""),
+            ],
+        ),
+    ],
+};
+
+#[test]
+fn roles_of_arguments() {
+    check(&ROLES);
+}
+
+#[test]
+fn types_of_buffers() {
+    check(&BUFFERS);
+    check(&RESULTS);
+}
+
+#[test]
+fn references_between_buffers() {
+    check(&REFERENCES);
+}
+
+#[test]
+fn order_of_arguments() {
+    check(&ORDER);
+}
+
+#[test]
+fn attributes_of_calls() {
+    check(&ATTRIBUTES);
+}
+
+#[test]
+fn the_context() {
+    check(&CONTEXT);
+}
+
+#[test]
+fn returns_and_functions() {
+    check(&RETURNS);
+}
+
+#[test]
+fn options_of_handlers() {
+    check(&OPTIONS);
+    check(&INSTANTIATE);
+}
+
+#[test]
+fn types_of_attributes() {
+    check(&VALUES);
+}
