@@ -141,6 +141,29 @@ pub enum Error {
         /// PJRT's own message.
         message: String,
     },
+    /// A program calls a target that no FFI handler is registered for.
+    #[error(
+        "the program calls `{target}`, but no FFI handler of that name is registered for platform {platform}; {}",
+        registered_text(registered)
+    )]
+    FfiTarget {
+        /// The target name in the program.
+        target: String,
+        /// The platform, in the words of XLA: `Host`.
+        platform: String,
+        /// The names that are registered for it.
+        registered: Vec<String>,
+    },
+    /// An FFI handler cannot be registered.
+    #[error("cannot register the FFI handler `{target}` for platform {platform}: {reason}")]
+    FfiHandler {
+        /// The target name.
+        target: String,
+        /// The platform, in the words of XLA: `Host`.
+        platform: &'static str,
+        /// Why not.
+        reason: String,
+    },
     /// The plugin, or the engine, lacks a function.
     #[error("{what} is not implemented by {by}")]
     Unimplemented {
@@ -206,6 +229,8 @@ impl Error {
             Error::Recursive { .. } => "recursive",
             Error::Interrupted => "interrupted",
             Error::Pjrt { .. } => "pjrt",
+            Error::FfiTarget { .. } => "ffi_target",
+            Error::FfiHandler { .. } => "ffi_handler",
             Error::Unimplemented { .. } => "unimplemented",
             Error::Plugin { .. } => "plugin",
             Error::PluginNotFound { .. } => "plugin_not_found",
@@ -250,4 +275,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// `1 argument`, `2 arguments`.
 pub(crate) fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The end of the message about a target that is not registered.
+fn registered_text(registered: &[String]) -> String {
+    match registered {
+        [] => "none is".into(),
+        names => format!("registered are: {}", names.join(", ")),
+    }
 }

@@ -35,6 +35,7 @@
 #' | `argument_count` | a program takes more inputs or fewer |
 #' | `program`, `invalid_program` | what a compiled program turned out to be; a program that cannot be read |
 #' | `pjrt`, `unimplemented` | what the plugin or XLA says, of a compile or a run; what the plugin has not |
+#' | `ffi_target`, `ffi_handler` | a program calls a handler that nobody registered; a handler that cannot be registered |
 #' | `plugin`, `plugin_not_found`, `install`, `option` | a plugin that cannot be loaded, found or installed; an option of a plugin or client |
 #' | `recursive`, `compiled` | a call that is compiled asks for itself; [expect_no_compile()] failed |
 #' | `memory` | no memory is left on the host |

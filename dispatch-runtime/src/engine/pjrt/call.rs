@@ -9,9 +9,11 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 use super::abi::{self, *};
 use super::codes;
+use super::ffi::PluginFfi;
 use crate::{Error, Result};
 
 /// A loaded plugin: its function table and what messages say about it. Lives for the rest of the process.
@@ -23,6 +25,8 @@ pub(crate) struct Plugin {
     /// The path that was loaded.
     pub(super) path: String,
     pub(super) errors: ErrorFunctions,
+    /// What it has for handlers, once asked for.
+    pub(super) ffi: OnceLock<PluginFfi>,
 }
 
 /// The functions that read and end an error, looked up first.

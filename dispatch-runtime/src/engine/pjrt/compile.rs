@@ -119,7 +119,8 @@ fn load(shared: &'static Shared, (code, format): (&[u8], &CStr), options: &[u8])
                 compile_options_size: options.len(),
             }
         )
-    }?;
+    }
+    .map_err(|error| shared.compile_error(error))?;
     let loaded = NonNull::new(made.executable)
         .ok_or_else(|| plugin.broken("PJRT_Client_Compile gave no executable"))?;
     Ok(Arc::new(Loaded::new(shared, loaded)))

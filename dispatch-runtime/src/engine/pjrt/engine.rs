@@ -222,6 +222,7 @@ impl PjrtEngine {
             .enumerate()
             .map(|(i, &device)| describe(plugin, device, i, &platform))
             .collect::<Result<Vec<_>>>()?;
+        plugin.attach(&platform);
         Ok(PjrtEngine(Box::leak(Box::new(Shared {
             plugin,
             client,
@@ -268,17 +269,7 @@ impl PjrtEngine {
     ///
     /// The list is of nodes that start with [`PJRT_Extension_Base`]; they are valid for the rest of the process.
     pub fn extension(&self, kind: i32, name: &str) -> Result<NonNull<PJRT_Extension_Base>> {
-        // SAFETY: every table that was accepted at loading reaches past this field.
-        let mut next = unsafe { (&raw const (*self.api().as_ptr()).extension_start).read() };
-        while let Some(node) = NonNull::new(next) {
-            // SAFETY: the nodes of the plugin's list live as long as the plugin, which is never unloaded.
-            let extension = unsafe { node.as_ref() };
-            if extension.kind == kind {
-                return Ok(node);
-            }
-            next = extension.next;
-        }
-        Err(self.0.plugin.lacks(&format!("the extension {name} of the PJRT C API")))
+        self.0.plugin.extension(kind, name)
     }
 
     /// The plugin's client, `PJRT_Client*`; it is never destroyed.

@@ -16,6 +16,7 @@ mod donors;
 mod engine;
 mod executable;
 mod exit;
+mod ffi;
 mod find;
 mod hlo;
 mod inspect;

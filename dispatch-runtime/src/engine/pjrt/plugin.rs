@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::abi::*;
 use super::call::{ErrorFunctions, Plugin, call, slice, slot, string};
@@ -163,7 +163,7 @@ fn inspect(api: NonNull<PJRT_Api>, path: &Path) -> Result<Plugin, String> {
     let errors = error_functions(api).ok_or_else(|| {
         format!("its PJRT C API 0.{minor} lacks a function that reads errors; the table has {size} bytes")
     })?;
-    Ok(Plugin { api, minor: minor as c_int, path: path.display().to_string(), errors })
+    Ok(Plugin { api, minor: minor as c_int, path: path.display().to_string(), errors, ffi: OnceLock::new() })
 }
 
 /// The functions that every call needs, if the table has them.
