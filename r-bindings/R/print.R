@@ -46,6 +46,25 @@ print.PJRTBuffer <- function(x,
   invisible(x)
 }
 
+# What a program prints by the custom call `print_tensor`, see `custom_call_targets`. Rust calls this.
+show_ <- function(data, header, footer) {
+  if (nzchar(header)) {
+    cat(header, "\n", sep = "")
+  }
+  # An option that is wrong must not end the call in which the program ran.
+  limit <- function(name, default) {
+    value <- getOption(name, default)
+    if (is.numeric(value) && length(value) == 1L && !is.na(value) && value >= 1) expect_count(value, name) else default
+  }
+  max_rows <- limit("pjrt.print_max_rows", 30L)
+  print_array(
+    data, max_rows, limit("pjrt.print_max_width", getOption("width")), limit("pjrt.print_max_rows_slice", max_rows)
+  )
+  if (nzchar(footer)) {
+    cat(footer, "\n", sep = "")
+  }
+}
+
 # A number of lines or characters; `Inf` is no limit.
 expect_count <- function(x, argument) {
   if (!is.numeric(x) || is.object(x) || length(x) != 1L || is.na(x) || x < 1) {

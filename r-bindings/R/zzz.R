@@ -1,5 +1,5 @@
 .onLoad <- function(libname, pkgname) {
-  rs_attach(raise_)
+  rs_attach(raise_, show_)
   assign("dispatch_symbol", rs_dispatch_symbol(), topenv())
   use_tengen(topenv())
   use_safetensors(topenv())

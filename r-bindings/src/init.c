@@ -40,8 +40,8 @@ SEXP handle_result(SEXP res_) {
     return (SEXP)res;
 }
 
-SEXP savvy_rs_attach__impl(SEXP c_arg__raise) {
-    SEXP res = savvy_rs_attach__ffi(c_arg__raise);
+SEXP savvy_rs_attach__impl(SEXP c_arg__raise, SEXP c_arg__show) {
+    SEXP res = savvy_rs_attach__ffi(c_arg__raise, c_arg__show);
     return handle_result(res);
 }
 
@@ -442,7 +442,7 @@ SEXP savvy_rs_tree_zip__impl(SEXP c_arg__trees) {
 
 
 static const R_CallMethodDef CallEntries[] = {
-    {"savvy_rs_attach__impl", (DL_FUNC) &savvy_rs_attach__impl, 1},
+    {"savvy_rs_attach__impl", (DL_FUNC) &savvy_rs_attach__impl, 2},
     {"savvy_rs_buffer__impl", (DL_FUNC) &savvy_rs_buffer__impl, 5},
     {"savvy_rs_buffer_about__impl", (DL_FUNC) &savvy_rs_buffer_about__impl, 1},
     {"savvy_rs_buffer_as_array__impl", (DL_FUNC) &savvy_rs_buffer_as_array__impl, 2},

@@ -133,6 +133,11 @@ typedef struct pjrtdispatch_table {
     /* AnvlArrays of your buffers, each with what its template has: one, or a list of other than one. On an error all
      * buffers stay yours. */
     int (*new_arrays)(const pjrtdispatch_new_buffer *buffers, const SEXP *templates, size_t count, SEXP *out);
+
+    /* Not 0 while programs have printed what R has not shown yet. Changes on any thread: look at it at the end of a call
+     * in which programs ran, and then have it shown. */
+    const volatile unsigned char *printed;
+    int (*show_printed)(void);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

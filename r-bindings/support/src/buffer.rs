@@ -14,7 +14,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle::Kind;
 use crate::unwind::{check_interrupt, protect};
-use crate::{main_thread, memory, shared};
+use crate::{main_thread, memory, printing, shared};
 
 /// The kind of handles to arrays. The tag has the version of what they point to.
 pub static BUFFER: Kind = Kind::new("PJRTBuffer", "pjrtdispatch buffer 1");
@@ -154,5 +154,6 @@ pub fn wait(array: &Array, argument: &str) -> Result<()> {
             return Ok(());
         }
         check_interrupt()?;
+        printing::show_waiting()?;
     }
 }

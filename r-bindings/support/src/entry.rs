@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use crate::fault::{self, Fault, Result};
 use crate::ffi::SEXP;
-use crate::{main_thread, unwind};
+use crate::{main_thread, printing, unwind};
 
 /// Makes the calling thread R's thread; `raise` is the R function `function(code, message, argument)` that raises a
 /// condition. Called when the package is loaded, before any [`entry`].
@@ -22,7 +22,8 @@ pub fn attach(raise: SEXP) -> savvy::Result<savvy::Sexp> {
 /// Runs what an R function does.
 ///
 /// A process that was forked, or another thread than R's, gets an error at once. A [`Fault`] is raised in R, with the
-/// call of the user, and so is a panic. The result is for savvy's wrapper.
+/// call of the user, and so is a panic. What programs have printed meanwhile is shown before R goes on. The result is
+/// for savvy's wrapper.
 #[inline]
 pub fn entry(body: impl FnOnce() -> Result<SEXP>) -> savvy::Result<savvy::Sexp> {
     match guarded(body) {
@@ -35,7 +36,7 @@ pub fn entry(body: impl FnOnce() -> Result<SEXP>) -> savvy::Result<savvy::Sexp> 
 /// C function in between has to continue R's jump.
 #[inline]
 pub(crate) fn direct(body: impl FnOnce() -> Result<SEXP>) -> SEXP {
-    match main_thread::check().and_then(|()| caught(body)) {
+    match main_thread::check().and_then(|()| printing::after(caught(body))) {
         Ok(value) => value,
         Err(fault) => raised(fault),
     }
@@ -64,7 +65,7 @@ fn guarded(body: impl FnOnce() -> Result<SEXP>) -> Result<SEXP> {
     main_thread::check()?;
     // savvy's hook, which its wrapper has just set, prints by R's functions, from whatever thread panics.
     set_hook(Box::new(hook));
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)))
+    printing::after(catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic))))
 }
 
 thread_local! {

@@ -34,6 +34,7 @@ mod handle;
 mod main_thread;
 pub mod make;
 pub mod memory;
+pub mod printing;
 mod progress;
 mod read;
 mod root;

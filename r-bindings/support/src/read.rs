@@ -27,15 +27,25 @@ use crate::unwind::protect;
 #[inline]
 pub fn as_array(array: &Array, check: bool, argument: &str) -> Result<SEXP> {
     buffer::wait(array, argument)?;
-    let kind = match array.dtype() {
-        DType::Bool => LGLSXP,
-        DType::I8 | DType::I16 | DType::I32 | DType::U8 | DType::U16 => INTSXP,
-        DType::C64 | DType::C128 => CPLXSXP,
-        _ => REALSXP,
+    let out = allocate(array.dtype(), array.shape())?;
+    let lost = match array.dtype() {
+        // A plain copy, which is one system routine.
+        DType::F64 | DType::I32 if array.rank() <= 1 && !check => {
+            let size = array.len() * array.dtype().size();
+            // SAFETY: the vector has as many bytes, and nothing else refers to it.
+            let to = unsafe {
+                let to = out.get();
+                let data = if array.dtype() == DType::F64 { REAL(to).cast() } else { INTEGER(to).cast() };
+                if size == 0 { &mut [] } else { std::slice::from_raw_parts_mut(data, size) }
+            };
+            array.read_bytes(to).map(|()| None)
+        }
+        dtype => array.with_bytes(|bytes| {
+            // SAFETY: these are the elements of the array, and the vector was made for them.
+            unsafe { fill(dtype, array.shape(), bytes, out.get(), check) }
+        }),
     };
-    let out = allocate(kind, array)?;
-    let lost = fill(array, out.get(), check).map_err(|error| Fault::named(error, argument))?;
-    match lost {
+    match lost.map_err(|error| Fault::named(error, argument))? {
         None => Ok(out.release()),
         Some(lost) => Err(Fault::argument(
             "value",
@@ -71,24 +81,52 @@ pub fn as_raw(array: &Array, row_major: bool, argument: &str) -> Result<SEXP> {
 /// The elements of an array of integers in column-major order, after waiting for it.
 pub fn integers(array: &Array, argument: &str) -> Result<Vec<i128>> {
     buffer::wait(array, argument)?;
-    let mut out = vec![0i128; array.len()];
+    // SAFETY: these are the elements of the array.
+    let read = array.with_bytes(|bytes| unsafe { wide_integers(array.dtype(), array.shape(), bytes) });
+    read.map_err(|error| Fault::named(error, argument))?.ok_or_else(|| {
+        Fault::argument("dtype", argument, "a buffer of integers", format!("one of {}", array.dtype()))
+    })
+}
+
+/// Integers in column-major order; nothing of other elements.
+///
+/// # Safety
+///
+/// As for [`fill`].
+unsafe fn wide_integers(dtype: DType, shape: &[i64], bytes: &[u8]) -> Option<Vec<i128>> {
+    let mut out = vec![0i128; bytes.len() / dtype.size()];
     macro_rules! read {
         ($($dtype:ident = $type:ty),*) => {
-            match array.dtype() {
-                $(DType::$dtype => array.with_bytes(|bytes| {
-                    // SAFETY: the bytes are elements of this type, aligned for it, and there is room for as many.
-                    unsafe { to_column_major(bytes.as_ptr().cast::<$type>(), array.shape(), out.as_mut_ptr(), i128::from) }
-                }),)*
-                other => {
-                    let expected = "a buffer of integers";
-                    return Err(Fault::argument("dtype", argument, expected, format!("one of {other}")));
-                }
+            match dtype {
+                // SAFETY: the bytes are elements of this type, aligned for it, and there is room for as many.
+                $(DType::$dtype => unsafe {
+                    to_column_major(bytes.as_ptr().cast::<$type>(), shape, out.as_mut_ptr(), i128::from)
+                },)*
+                _ => return None,
             }
         };
     }
-    let done =
-        read!(Bool = u8, I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64);
-    done.map_err(|error| Fault::named(error, argument))?;
+    read!(Bool = u8, I8 = i8, I16 = i16, I32 = i32, I64 = i64, U8 = u8, U16 = u16, U32 = u32, U64 = u64);
+    Some(out)
+}
+
+/// Row-major elements as an R vector or array to be shown: those of 64 bits, and of 32 without a sign, as text.
+///
+/// # Safety
+///
+/// As for [`fill`].
+pub(crate) unsafe fn shown(dtype: DType, shape: &[i64], bytes: &[u8]) -> Result<Root> {
+    if !matches!(dtype, DType::I64 | DType::U32 | DType::U64) {
+        let out = allocate(dtype, shape)?;
+        // SAFETY: by the caller's promise; the vector was made for the elements.
+        unsafe { fill(dtype, shape, bytes, out.get(), false) };
+        return Ok(out);
+    }
+    // SAFETY: by the caller's promise.
+    let numbers = unsafe { wide_integers(dtype, shape, bytes) }.unwrap_or_default();
+    let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    let out = crate::make::strings(&texts)?;
+    set_shape(&out, shape)?;
     Ok(out)
 }
 
@@ -111,37 +149,67 @@ unsafe fn column_major_bytes(bytes: &[u8], shape: &[i64], item: usize, to: *mut 
     }
 }
 
-/// A new vector of R for an array, with its dimensions, and its class for `integer64`.
+/// A new vector of R for elements, with its dimensions, and its class for `integer64`.
 #[inline]
-fn allocate(kind: u32, array: &Array) -> Result<Root> {
-    let class = match array.dtype() {
+fn allocate(dtype: DType, shape: &[i64]) -> Result<Root> {
+    let kind = match dtype {
+        DType::Bool => LGLSXP,
+        DType::I8 | DType::I16 | DType::I32 | DType::U8 | DType::U16 => INTSXP,
+        DType::C64 | DType::C128 => CPLXSXP,
+        _ => REALSXP,
+    };
+    let class = match dtype {
         DType::I64 | DType::U32 | DType::U64 => integer64_class()?,
         _ => nil(),
     };
-    let shape = array.shape();
-    if let Some(large) = shape.iter().find(|&&n| i32::try_from(n).is_err()) {
-        return Err(Fault::new("shape", format!("R's arrays have no dimension of {large}")));
-    }
-    let length = array.len();
-    // SAFETY: the vector is protected while its attributes are made, which have room for the sizes.
+    check_shape(shape)?;
+    let length = shape.iter().product::<i64>();
+    // SAFETY: the vector is protected while its attributes are made.
     Root::make(|| unsafe {
         let out = Rf_allocVector(kind, length as Length);
         if shape.is_empty() && class == nil() {
             return out;
         }
         Rf_protect(out);
-        if !shape.is_empty() {
-            let dim = Rf_protect(Rf_allocVector(INTSXP, shape.len() as Length));
-            shape.iter().enumerate().for_each(|(i, &n)| INTEGER(dim).add(i).write(n as i32));
-            Rf_setAttrib(out, R_DimSymbol, dim);
-            Rf_unprotect(1);
-        }
+        write_shape(out, shape);
         if class != nil() {
             Rf_setAttrib(out, R_ClassSymbol, class);
         }
         Rf_unprotect(1);
         out
     })
+}
+
+/// Gives a vector that was just made its dimensions.
+fn set_shape(out: &Root, shape: &[i64]) -> Result<()> {
+    check_shape(shape)?;
+    let out = out.get();
+    // SAFETY: the vector is rooted.
+    protect(|| unsafe { write_shape(out, shape) })
+}
+
+fn check_shape(shape: &[i64]) -> Result<()> {
+    match shape.iter().find(|&&n| i32::try_from(n).is_err()) {
+        Some(large) => Err(Fault::new("shape", format!("R's arrays have no dimension of {large}"))),
+        None => Ok(()),
+    }
+}
+
+/// # Safety
+///
+/// Inside [`protect`]; the vector is protected, has as many elements, and the sizes are R's.
+#[inline]
+unsafe fn write_shape(out: SEXP, shape: &[i64]) {
+    if shape.is_empty() {
+        return;
+    }
+    // SAFETY: by the caller's promise; the new vector has room for the sizes.
+    unsafe {
+        let dim = Rf_protect(Rf_allocVector(INTSXP, shape.len() as Length));
+        shape.iter().enumerate().for_each(|(i, &n)| INTEGER(dim).add(i).write(n as i32));
+        Rf_setAttrib(out, R_DimSymbol, dim);
+        Rf_unprotect(1);
+    }
 }
 
 /// The class vector `"integer64"`.
@@ -189,54 +257,44 @@ fn column_major_place(mut row_major: usize, shape: &[i64]) -> usize {
     index.iter().zip(shape).rev().fold(0, |place, (&i, &size)| place * size as usize + i)
 }
 
-/// Copies the elements; with `check`, gives the value that is lost, if one is.
+/// Copies row-major elements; with `check`, gives the value that is lost, if one is.
+///
+/// # Safety
+///
+/// The bytes are as many elements of the dtype as the shape says, aligned for it, and `out` is from [`allocate`] for the
+/// same, with nothing else that refers to it.
 #[inline]
-fn fill(array: &Array, out: SEXP, check: bool) -> Result<Option<Lost>, dispatch_runtime::Error> {
+unsafe fn fill(dtype: DType, shape: &[i64], bytes: &[u8], out: SEXP, check: bool) -> Option<Lost> {
+    let length = bytes.len() / dtype.size();
     /// The elements as `$to`, each made by `$convert`.
     macro_rules! copy {
-        ($data:ident: $from:ty => $to:ty, $convert:expr) => {
-            array.with_bytes(|bytes| {
-                // SAFETY: the bytes are elements of the array's dtype, whose type is `$from`, aligned for it, and
-                // there is room for as many, in a vector that nothing else refers to.
-                unsafe {
-                    let to = $data(out).cast::<$to>();
-                    let from = bytes.as_ptr().cast::<$from>();
-                    if array.rank() <= 1 {
-                        (0..array.len()).for_each(|i| to.add(i).write(($convert)(from.add(i).read())));
-                    } else {
-                        to_column_major(from, array.shape(), to, $convert);
-                    }
+        ($data:ident: $from:ty => $to:ty, $convert:expr) => {{
+            // SAFETY: by the caller's promise; `$from` is the type of the dtype.
+            unsafe {
+                let to = $data(out).cast::<$to>();
+                let from = bytes.as_ptr().cast::<$from>();
+                if shape.len() <= 1 {
+                    (0..length).for_each(|i| to.add(i).write(($convert)(from.add(i).read())));
+                } else {
+                    to_column_major(from, shape, to, $convert);
                 }
-                None
-            })
-        };
+            }
+            None
+        }};
         // Elements of which one is lost.
         ($data:ident: $from:ty => $to:ty, $convert:expr, lost $lost:expr => $name:literal) => {{
-            let lost = match check {
-                true => array.with_bytes(|bytes| {
-                    // SAFETY: as above.
-                    let from = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<$from>(), array.len()) };
-                    from.iter().position($lost)
-                })?,
-                false => None,
-            };
-            match lost {
-                Some(at) => Ok(Some(Lost { value: $name, at })),
+            let lost = (check && length > 0).then(|| {
+                // SAFETY: as above.
+                let from = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<$from>(), length) };
+                from.iter().position($lost)
+            });
+            match lost.flatten() {
+                Some(at) => Some(Lost { value: $name, at }),
                 None => copy!($data: $from => $to, $convert),
             }
         }};
     }
-    match array.dtype() {
-        // A plain copy, which is one system routine.
-        DType::F64 | DType::I32 if array.rank() <= 1 && !check => {
-            let size = array.len() * array.dtype().size();
-            // SAFETY: the vector has as many bytes, and nothing else refers to it.
-            let to = unsafe {
-                let data = if array.dtype() == DType::F64 { REAL(out).cast() } else { INTEGER(out).cast() };
-                if size == 0 { &mut [] } else { std::slice::from_raw_parts_mut(data, size) }
-            };
-            array.read_bytes(to).map(|()| None)
-        }
+    match dtype {
         DType::Bool => copy!(LOGICAL: u8 => i32, |x: u8| i32::from(x != 0)),
         DType::I8 => copy!(INTEGER: i8 => i32, i32::from),
         DType::I16 => copy!(INTEGER: i16 => i32, i32::from),

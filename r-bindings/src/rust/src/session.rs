@@ -4,9 +4,12 @@ use savvy::savvy;
 
 /// Called when the package is loaded.
 #[savvy]
-fn rs_attach(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+fn rs_attach(raise: savvy::Sexp, show: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     dispatch_r::attach(raise.0)?;
-    dispatch_r::entry(dispatch_r::shared::provide)
+    dispatch_r::entry(|| {
+        dispatch_r::printing::set_show(show.0)?;
+        dispatch_r::shared::provide()
+    })
 }
 
 /// What a value is, in the words of messages.

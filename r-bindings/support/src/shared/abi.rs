@@ -5,6 +5,7 @@
 //! no more than that. What cannot be appended gets a new [`VERSION`].
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::AtomicBool;
 
 use crate::ffi::SEXP;
 
@@ -77,6 +78,11 @@ pub struct Table {
         count: usize,
         out: *mut SEXP,
     ) -> c_int,
+
+    /// Whether programs have printed what R has not shown yet. From any thread.
+    pub printed: *const AtomicBool,
+    /// Shows what programs have printed.
+    pub show_printed: unsafe extern "C" fn() -> c_int,
 }
 
 // SAFETY: the table is a constant of the library that has it.

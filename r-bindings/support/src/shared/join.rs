@@ -15,6 +15,7 @@ use crate::arg::slice;
 use crate::fault::{Condition, Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
+use crate::printing;
 use crate::root::Root;
 use crate::unwind::protect;
 
@@ -50,6 +51,7 @@ pub fn join() -> Result<SEXP> {
         ));
     };
     ROOM.get().table.set(Some(table));
+    printing::watch(table.printed);
     Ok(nil())
 }
 
@@ -107,6 +109,12 @@ fn failed(table: &Table) -> Fault {
         Err(jump) => jump,
         Ok(()) => Fault::new("error", "pjrtdispatch failed and does not say how"),
     }
+}
+
+/// Has `pjrtdispatch` show what programs have printed.
+pub(crate) fn show_printed(table: &Table) -> Result<()> {
+    // SAFETY: the function takes nothing.
+    done(table, unsafe { (table.show_printed)() })
 }
 
 /// To be filled by the other side.

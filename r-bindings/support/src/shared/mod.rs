@@ -27,5 +27,5 @@ mod join;
 mod provide;
 
 pub use join::join;
-pub(crate) use join::{Room, joined, room};
+pub(crate) use join::{Room, joined, room, show_printed};
 pub use provide::provide;

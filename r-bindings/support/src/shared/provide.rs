@@ -18,7 +18,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::{self, MainThread};
 use crate::unwind::protect;
-use crate::{buffer, client, compiles, entry, memory};
+use crate::{buffer, client, compiles, entry, memory, printing};
 
 /// Registers the table with R. Called when `pjrtdispatch` is loaded.
 pub fn provide() -> Result<SEXP> {
@@ -54,6 +54,8 @@ static TABLE: Table = Table {
     compiled: compiles::compiled,
     template,
     new_arrays,
+    printed: &raw const printing::WAITING,
+    show_printed,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
@@ -500,4 +502,8 @@ unsafe extern "C" fn new_arrays(
 /// For an owner who need not know of donations.
 unsafe extern "C" fn unasked(_: *mut c_void, _: u32) -> u32 {
     0
+}
+
+unsafe extern "C" fn show_printed() -> c_int {
+    guarded(printing::show_waiting)
 }
