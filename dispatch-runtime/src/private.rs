@@ -12,6 +12,7 @@ pub use crate::family::{
     Temporary, TextFailure, Visitor, buffer, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
     nothing_donated, ready, same_array, same_sizes,
 };
+pub use crate::ffi::private as ffi;
 pub use crate::key::{Described, Sink, StaticKey, expected};
 pub use crate::leaf::Leaf;
 pub use crate::signature::{

@@ -1,5 +1,52 @@
 //! Handlers: Rust functions that a compiled program calls, by XLA's foreign function interface.
 
 pub mod abi;
+mod any;
 pub(crate) mod api;
+mod attribute;
+mod buffer;
+mod check;
+mod context;
+mod data_type;
+mod entry;
+mod error;
+mod frame;
+mod handler;
+mod mend;
 pub mod registry;
+mod remaining;
+mod spec;
+#[cfg(any(test, feature = "fake"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use any::{Aliased, AnyBuffer, AnyBufferMut, Token};
+pub use attribute::{Attr, AttrValue, Dictionary, Items, Pointer};
+pub use buffer::{Argument, Buffer, BufferMut, Described, Output};
+pub use context::FromCall;
+pub use data_type::DataType;
+pub use entry::Answer;
+pub use error::{Error, ErrorCode, Result};
+pub use frame::Call;
+pub use handler::{Entry, Handler};
+pub use remaining::{RemainingArgs, RemainingRets};
+pub use spec::Stage;
+
+/// A [`Token`] as a result.
+pub type TokenMut = Token;
+
+/// What expansions name; see [`crate::__private_0_1`].
+#[doc(hidden)]
+pub mod private {
+    pub use super::any::inherit;
+    pub use super::attribute::{AttrType, Cursor, integer_type};
+    pub use super::buffer::{Rank, Want, span};
+    pub use super::entry::{Declared, enter};
+    pub use super::frame::{Span, disjoint};
+    pub use super::spec::{AttrSpec, Param, Spec, Stages, StateType};
+    pub use super::*;
+    pub use crate::DType;
+    pub use crate::family::{dim, dim_back, lead, same_sizes};
+    pub use crate::signature::{DTypeSpec, Dim, FieldSpec, Lead, LeafSpec, Scope, ShapeSpec};
+}

@@ -41,6 +41,19 @@ pub fn check(scope: &Scope, fields: &[Field<'_>], client: Client, moves: bool) -
     checker.donations()
 }
 
+/// Finds the first array of a scope whose shape is wrong; those that are absent are not looked at.
+pub(crate) fn check_shapes(scope: &Scope, shapes: &[Option<&[i64]>]) -> Result<(), (usize, Error)> {
+    let call = ScopeOfCall { scope, fields: &[], path: "" };
+    let mut names: Vec<Option<Captured>> = scope.names.iter().map(|_| None).collect();
+    for (i, (field, shape)) in scope.fields.iter().zip(shapes).enumerate() {
+        if let (Some(rules), Some(shape)) = (&field.leaf, shape) {
+            let checked = call.check_shape(shape, rules, field.name, &mut names, &|other| shapes[other]);
+            checked.map_err(|error| (i, error))?;
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Checker<'a> {
     /// Checks the fields of one scope; `path` stands before each field's name.
     pub fn scope(&mut self, scope: &Scope, fields: &[Field<'a>], path: &str) -> Result<()> {
@@ -83,7 +96,10 @@ impl<'a> Checker<'a> {
         }
         self.place(leaf, &name)?;
         call.check_dtype(leaf, field, &name)?;
-        call.check_shape(leaf, rules, &name, sizes)?;
+        call.check_shape(leaf.shape(), rules, &name, sizes, &|other| match call.fields[other] {
+            Field::Leaf(leaf) => Some(leaf.shape()),
+            _ => None,
+        })?;
         if let LeafKind::Device(array) = leaf.kind() {
             self.seen.push((array, name, rules.donate));
         }
@@ -187,28 +203,27 @@ impl ScopeOfCall<'_, '_> {
         Ok(())
     }
 
-    fn check_shape(
+    /// Checks a shape; `shape_of` gives that of another field, if it is an array that is there.
+    fn check_shape<'b>(
         &self,
-        leaf: &dyn Leaf,
+        got: &[i64],
         rules: &LeafSpec,
         name: &str,
         names: &mut [Option<Captured>],
+        shape_of: &dyn Fn(usize) -> Option<&'b [i64]>,
     ) -> Result<()> {
-        let got = leaf.shape();
         let wrong = |expected: String| {
             Err(Error::Shape { argument: name.to_owned(), expected, got: shape_text(got) })
         };
         let (lead, dims) = match rules.shape {
             ShapeSpec::Dims(lead, dims) => (lead, dims),
             ShapeSpec::Same(other) => {
-                let Field::Leaf(first) = self.fields[other] else {
-                    unreachable!("shape(…) names one array")
+                let first = match shape_of(other) {
+                    Some(first) if first != got => first,
+                    _ => return Ok(()),
                 };
-                if first.shape() == got {
-                    return Ok(());
-                }
                 let path = field_path(self.path, self.scope.fields[other].name);
-                return wrong(format!("{}, the shape of `{path}`", shape_text(first.shape())));
+                return wrong(format!("{}, the shape of `{path}`", shape_text(first)));
             }
         };
         let fits = match lead {

@@ -6,6 +6,7 @@
 
 mod check;
 
+pub(crate) use check::check_shapes;
 pub use check::{CheckTree, Checker, Field, check};
 
 use crate::DType;

@@ -1,0 +1,68 @@
+//! A handler as a value.
+
+use std::ffi::c_int;
+use std::fmt;
+
+use super::entry::{self, Declared};
+use super::spec::{Spec, Stage};
+use super::{abi, spec};
+
+/// The C function behind a handler.
+pub type Entry = unsafe extern "C" fn(*mut abi::XLA_FFI_CallFrame) -> *mut abi::XLA_FFI_Error;
+
+/// A function that compiled programs can call, made by [`ffi_handler`](macro@crate::ffi_handler).
+pub struct Handler {
+    spec: &'static Spec,
+    entry: Entry,
+}
+
+impl Handler {
+    /// The handler of a declaration.
+    #[doc(hidden)]
+    pub const fn new<D: Declared>() -> Handler {
+        Handler { spec: D::SPEC, entry: entry::entry::<D> }
+    }
+
+    /// The name of the function.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// The name under which programs call it, unless it is registered under another.
+    pub fn target(&self) -> &'static str {
+        self.spec.target
+    }
+
+    /// The signature as data.
+    #[doc(hidden)]
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    /// The C function, which answers the handshake and serves every stage that the handler has.
+    pub fn entry(&self) -> Entry {
+        self.entry
+    }
+
+    /// Whether the handler has a function for this stage.
+    pub fn has_stage(&self, stage: Stage) -> bool {
+        self.spec.stage == stage || self.spec.stages.get(stage as c_int).is_some()
+    }
+
+    /// The bits of `XLA_FFI_Handler_Traits`.
+    pub fn traits(&self) -> u32 {
+        if self.spec.command_buffer { abi::COMMAND_BUFFER_COMPATIBLE } else { 0 }
+    }
+
+    /// The type of the state that the handler's `instantiate` stage makes.
+    #[doc(hidden)]
+    pub fn state(&self) -> Option<&'static spec::StateType> {
+        self.spec.stages.instantiate.map_or(self.spec.state.as_ref(), |stage| stage.spec.state.as_ref())
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handler").field("name", &self.name()).field("target", &self.target()).finish()
+    }
+}

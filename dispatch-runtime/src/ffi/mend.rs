@@ -1,0 +1,162 @@
+//! Calls that a handler's own code does not take, though they are no fault of the program: an argument that shares
+//! memory with a result, and attributes in another order.
+//!
+//! A mended call is the same call with another frame: of an argument that a result would overwrite there is a copy.
+
+use std::cmp::Ordering;
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+
+use super::abi::{XLA_FFI_Buffer, XLA_FFI_ByteSpan, XLA_FFI_CallFrame};
+use super::frame::{Call, Slot, Span};
+
+/// Where the data of a buffer are; nowhere if there is none, or it is malformed.
+pub(super) fn span(slot: Option<Slot<'_>>) -> Span {
+    let bytes = |slot: Slot<'_>| Some(slot.extent(slot.data_type().size()?)?.bytes);
+    let Some((slot, bytes)) = slot.and_then(|slot| Some((slot, bytes(slot)?))) else { return Span::EMPTY };
+    if slot.data().is_null() { Span::EMPTY } else { Span::new(slot.data().cast(), bytes) }
+}
+
+/// How many buffers are compared without asking for memory.
+const FEW: usize = 64;
+
+impl Call<'_> {
+    /// Whether no result shares memory with an argument, but for the one whose contents it takes over, or with another
+    /// result: [`disjoint`](super::frame::disjoint) for signatures that do not say how many there are.
+    pub fn separate(&self) -> bool {
+        let (args, rets) = (self.arg_count(), self.ret_count());
+        let aliases = self.spec().params.iter().any(|param| param.alias.is_some());
+        if aliases || args.saturating_mul(rets) <= FEW {
+            let apart = |j: usize| (0..j).all(|i| !span(self.ret_slot(i)).overlaps(span(self.ret_slot(j))));
+            return (0..args).all(|i| !self.is_overwritten(i)) && (0..rets).all(apart);
+        }
+        let spans = (0..args).map(|i| (span(self.arg_slot(i)), false));
+        let spans = spans.chain((0..rets).map(|i| (span(self.ret_slot(i)), true)));
+        if args + rets <= 2 * FEW {
+            apart(&mut spans.collect::<ArrayVec<_, { 2 * FEW }>>())
+        } else {
+            apart(&mut spans.collect::<Vec<_>>())
+        }
+    }
+
+    /// Whether an argument shares memory with a result that does not take over its contents.
+    fn is_overwritten(&self, arg: usize) -> bool {
+        let spec = self.spec();
+        let from = span(self.arg_slot(arg));
+        (0..self.ret_count()).any(|i| {
+            let takes_over = spec.params.get(spec.args + i).is_some_and(|param| param.alias == Some(arg));
+            !takes_over && span(self.ret_slot(i)).overlaps(from)
+        })
+    }
+}
+
+/// Whether each result is apart from all others; which spans are results is said with them.
+fn apart(spans: &mut [(Span, bool)]) -> bool {
+    spans.sort_unstable_by_key(|(span, _)| span.start);
+    let (mut any_end, mut ret_end) = (0, 0);
+    spans.iter().all(|(span, is_ret)| {
+        let apart = *span == Span::EMPTY || span.start >= if *is_ret { any_end } else { ret_end };
+        any_end = any_end.max(span.end);
+        ret_end = if *is_ret { ret_end.max(span.end) } else { ret_end };
+        apart
+    })
+}
+
+/// What a mended frame points to.
+struct Kept {
+    frame: XLA_FFI_CallFrame,
+    args: Vec<*mut c_void>,
+    buffers: Vec<Box<XLA_FFI_Buffer>>,
+    data: Vec<Vec<u128>>,
+    kinds: Vec<c_int>,
+    names: Vec<*mut XLA_FFI_ByteSpan>,
+    attrs: Vec<*mut c_void>,
+}
+
+// SAFETY: nobody changes any of it once it is made, and what XLA's pointers point to is there until the call ends.
+unsafe impl Send for Kept {}
+// SAFETY: as above.
+unsafe impl Sync for Kept {}
+
+/// The call with what can be mended mended; none if there is nothing to mend. The call has passed the reference check.
+pub(super) fn mended<'a>(call: &Call<'a>) -> Option<Call<'a>> {
+    let overwritten: Vec<usize> = (0..call.arg_count()).filter(|&i| call.is_overwritten(i)).collect();
+    let dictionary = call.dictionary();
+    let mut order: Vec<usize> = (0..dictionary.len()).collect();
+    let by_name = |a: &usize, b: &usize| -> Ordering { dictionary.name(*a).cmp(&dictionary.name(*b)) };
+    let sorted = order.is_sorted_by(|a, b| by_name(a, b).is_le());
+    if overwritten.is_empty() && sorted {
+        return None;
+    }
+    order.sort_by(by_name);
+    // SAFETY: the frame declares at least what is behind its last field, which is not read.
+    let mut frame = unsafe { copy_declared(call.frame()) };
+    // SAFETY: the lists are as long as they say.
+    let list = |p: *mut *mut c_void, n: usize| (0..n).map(|i| unsafe { *p.add(i) }).collect::<Vec<_>>();
+    let mut args = list(frame.args.args, call.arg_count());
+    let (mut buffers, mut data) = (Vec::new(), Vec::new());
+    for i in overwritten {
+        let (slot, span) = (call.arg_slot(i)?, span(call.arg_slot(i)));
+        let copy = copy_of(span);
+        let mut buffer = Box::new(*slot.raw());
+        buffer.data = copy.as_ptr().cast_mut().cast();
+        args[i] = (&raw mut *buffer).cast();
+        buffers.push(buffer);
+        data.push(copy);
+    }
+    let (attrs, names, kinds) = (frame.attrs.attrs, frame.attrs.names, frame.attrs.types);
+    // SAFETY: the lists are as long as they say.
+    let (attrs, names, kinds) = unsafe {
+        (
+            order.iter().map(|&i| *attrs.add(i)).collect::<Vec<_>>(),
+            order.iter().map(|&i| *names.add(i)).collect::<Vec<_>>(),
+            order.iter().map(|&i| *kinds.add(i)).collect::<Vec<_>>(),
+        )
+    };
+    frame.args.args = args.as_mut_ptr();
+    let kept = Kept { frame, args, buffers, data, kinds, names, attrs };
+    let mut kept = Arc::new(kept);
+    let inside = Arc::get_mut(&mut kept)?;
+    inside.frame.args.args = inside.args.as_mut_ptr();
+    inside.frame.attrs.types = inside.kinds.as_mut_ptr();
+    inside.frame.attrs.names = inside.names.as_mut_ptr();
+    inside.frame.attrs.attrs = inside.attrs.as_mut_ptr();
+    debug_assert_eq!(inside.buffers.len(), inside.data.len());
+    let frame = NonNull::from(&mut inside.frame);
+    // SAFETY: the outline is that of the call's frame, and the lists are as long; what they point to is kept by `kept`.
+    Some(unsafe { call.mended(frame, kept) })
+}
+
+/// The fields of a frame that it declares.
+///
+/// # Safety
+///
+/// They are there.
+unsafe fn copy_declared(frame: NonNull<XLA_FFI_CallFrame>) -> XLA_FFI_CallFrame {
+    let from = frame.as_ptr();
+    // SAFETY: by the contract.
+    unsafe {
+        XLA_FFI_CallFrame {
+            struct_size: (*from).struct_size,
+            api: (*from).api,
+            ctx: (*from).ctx,
+            stage: (*from).stage,
+            args: (*from).args,
+            rets: (*from).rets,
+            attrs: (*from).attrs,
+            ..XLA_FFI_CallFrame::zeroed()
+        }
+    }
+}
+
+/// A copy of the bytes there, aligned for every element type.
+fn copy_of(span: Span) -> Vec<u128> {
+    let bytes = span.end - span.start;
+    let mut copy = vec![0u128; bytes.div_ceil(size_of::<u128>())];
+    // SAFETY: the bytes are there, and the copy has room for them.
+    unsafe { std::ptr::copy_nonoverlapping(span.start as *const u8, copy.as_mut_ptr().cast::<u8>(), bytes) };
+    copy
+}
