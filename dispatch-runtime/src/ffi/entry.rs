@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
 use super::abi::{self, XLA_FFI_CallFrame, XLA_FFI_Error};
+use super::api::Api;
 use super::spec::Spec;
 use super::{Call, Error, Result};
 use crate::engine::host::panic_text;
@@ -194,12 +195,7 @@ unsafe fn handshake(
             let size = (*metadata).struct_size;
             return Err(Error::internal(format!("malformed handshake: metadata of {size} bytes")));
         }
-        let known = offset_of!(abi::XLA_FFI_Api, internal_api);
-        let plugin = if api.is_null() || (*api).struct_size < known {
-            abi::MINOR
-        } else {
-            (*api).api_version.minor_version
-        };
+        let plugin = Api::new(api).map_or(abi::MINOR, Api::minor);
         (*metadata).api_version.major_version = abi::MAJOR;
         (*metadata).api_version.minor_version = plugin.min(abi::MINOR);
         (*metadata).traits = if spec.command_buffer { abi::COMMAND_BUFFER_COMPATIBLE } else { 0 };

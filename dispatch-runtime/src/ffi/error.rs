@@ -1,10 +1,10 @@
 //! The error of a handler.
 
-use std::ffi::CString;
 use std::fmt;
 use std::ptr;
 
 use super::abi;
+use super::api::Api;
 
 /// A result whose error is [`Error`] unless another is named.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -114,25 +114,11 @@ impl Error {
     ///
     /// `api` is null or points to the API of a plugin, at least as far as its `struct_size` says.
     pub(crate) unsafe fn into_raw(self, api: *const abi::XLA_FFI_Api) -> *mut abi::XLA_FFI_Error {
-        let mut text = self.0.message.into_bytes();
-        text.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
-        let text = CString::new(text).unwrap_or_default();
-        // SAFETY: the size is read first, and the function only if the API reaches behind it.
-        let create = unsafe {
-            let reaches = |offset: usize| !api.is_null() && (*api).struct_size >= offset + size_of::<usize>();
-            reaches(std::mem::offset_of!(abi::XLA_FFI_Api, XLA_FFI_Error_Create))
-                .then(|| (*api).XLA_FFI_Error_Create)
-                .flatten()
-        };
-        let Some(create) = create else { return ptr::null_mut() };
-        let mut args = abi::XLA_FFI_Error_Create_Args {
-            struct_size: size_of::<abi::XLA_FFI_Error_Create_Args>(),
-            message: text.as_ptr(),
-            errc: self.0.code as i32,
-            ..abi::XLA_FFI_Error_Create_Args::zeroed()
-        };
-        // SAFETY: the arguments are as the function wants them, and it copies the text.
-        unsafe { create(&mut args) }
+        // SAFETY: by the contract.
+        match unsafe { Api::new(api) } {
+            Some(api) => api.error(self.0.code as i32, &self.0.message),
+            None => ptr::null_mut(),
+        }
     }
 }
 

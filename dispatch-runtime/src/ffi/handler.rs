@@ -3,8 +3,9 @@
 use std::ffi::c_int;
 use std::fmt;
 
+use super::api::StageSet;
 use super::entry::{self, Declared};
-use super::spec::{Spec, Stage};
+use super::spec::Spec;
 use super::{abi, spec};
 
 /// The C function behind a handler.
@@ -44,9 +45,11 @@ impl Handler {
         self.entry
     }
 
-    /// Whether the handler has a function for this stage.
-    pub fn has_stage(&self, stage: Stage) -> bool {
-        self.spec.stage == stage || self.spec.stages.get(stage as c_int).is_some()
+    /// The stages that the handler has a function for.
+    pub fn stages(&self) -> StageSet {
+        let set = StageSet::default().with(self.spec.stage as c_int);
+        let others = (0..abi::stage::EXECUTE).filter(|stage| self.spec.stages.get(*stage).is_some());
+        others.fold(set, StageSet::with)
     }
 
     /// The bits of `XLA_FFI_Handler_Traits`.
