@@ -129,6 +129,12 @@ pub fn span(buffer: Option<&impl Described>) -> Span {
     buffer.map_or(Span::EMPTY, Described::span)
 }
 
+/// The sizes before the last `rank` ones, as a body sees them.
+#[inline]
+pub fn leading(buffer: &impl Described, rank: usize) -> Vec<usize> {
+    crate::family::lead(buffer.shape(), rank).iter().map(|n| *n as usize).collect()
+}
+
 /// An argument: a shared slice with a shape, dense and in row-major order.
 ///
 /// ```

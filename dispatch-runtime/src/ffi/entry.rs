@@ -127,11 +127,16 @@ pub unsafe fn enter(
 
 #[cold]
 fn no_stage(spec: &Spec, stage: c_int) -> Error {
-    Error::unimplemented(format!(
-        "handler `{}` is called in stage {stage}, but has only {}",
-        spec.name,
-        spec.stage.name()
-    ))
+    let name = match stage {
+        abi::stage::INSTANTIATE => "`instantiate`",
+        abi::stage::PREPARE => "`prepare`",
+        abi::stage::INITIALIZE => "`initialize`",
+        abi::stage::EXECUTE => "`execute`",
+        abi::stage::RECORD => "`record`",
+        _ => "that is not known",
+    };
+    let handler = spec.name;
+    Error::unimplemented(format!("handler `{handler}` is called in stage {name}, but has no function for it"))
 }
 
 /// The error of a frame that is not even long enough for its lists; null if it has no API to make one.

@@ -41,7 +41,7 @@ pub type TokenMut = Token;
 pub mod private {
     pub use super::any::inherit;
     pub use super::attribute::{AttrType, Cursor, integer_type};
-    pub use super::buffer::{Rank, Want, span};
+    pub use super::buffer::{Rank, Want, leading, span};
     pub use super::entry::{Declared, enter};
     pub use super::frame::{Span, disjoint};
     pub use super::spec::{AttrSpec, Param, Spec, Stages, StateType};

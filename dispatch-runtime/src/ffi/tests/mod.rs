@@ -1,1 +1,2 @@
 mod by_hand;
+mod by_hand_more;
