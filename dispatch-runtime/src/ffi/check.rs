@@ -296,7 +296,7 @@ pub(super) const fn alignment(dtype: DType) -> usize {
 }
 
 /// `f32`, `f32 or f64`, in the spelling of the signature language.
-fn dtypes_text(allowed: DTypeSpec) -> String {
+pub(super) fn dtypes_text(allowed: DTypeSpec) -> String {
     if let DTypeSpec::Any = allowed {
         return "any".to_owned();
     }

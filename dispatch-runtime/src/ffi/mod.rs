@@ -13,6 +13,7 @@ mod error;
 mod frame;
 mod handler;
 mod mend;
+mod pattern;
 pub mod registry;
 mod remaining;
 mod spec;
@@ -44,6 +45,7 @@ pub mod private {
     pub use super::buffer::{Rank, Want, leading, span};
     pub use super::entry::{Declared, enter};
     pub use super::frame::{Span, disjoint};
+    pub use super::pattern::{Captures, Constraint, Pattern, PatternDim, PatternLead, size};
     pub use super::spec::{AttrSpec, Param, Spec, Stages, StateType};
     pub use super::*;
     pub use crate::DType;

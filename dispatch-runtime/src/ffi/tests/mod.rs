@@ -1,2 +1,3 @@
 mod by_hand;
 mod by_hand_more;
+mod pattern;
