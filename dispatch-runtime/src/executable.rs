@@ -111,7 +111,9 @@ impl Executable {
         // shapes that the executable takes, or may be taken for it, as checked above. `outs` has the right length.
         unsafe {
             match options {
-                RunOptions { keep: [], launch_id: 0, .. } => self.compiled.execute(&buffers, &mut outs)?,
+                RunOptions { keep: [], launch_id: 0, user_data: None, .. } => {
+                    self.compiled.execute(&buffers, &mut outs)?
+                }
                 _ => self.compiled.execute_with(&buffers, &mut outs, options)?,
             }
         };

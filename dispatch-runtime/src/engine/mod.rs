@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::time::Duration;
 
+use crate::ffi::ExecutionData;
 use crate::host::{HostArray, HostView};
 use crate::program::Source;
 use crate::{Aval, DType, Error, Inspection, Result};
@@ -167,6 +168,9 @@ pub struct RunOptions<'a> {
     /// Whether an argument may have another dtype or shape than the program takes, if it has as many bytes: they are
     /// taken for what the program expects, where the engine can do that. Not from or to `bool`, whose bytes are 0 and 1.
     pub reinterpret: bool,
+    /// Data for the FFI handlers that the program calls, which get them as [`UserData`](crate::ffi::UserData). A program
+    /// without such calls ignores them.
+    pub user_data: Option<&'a ExecutionData>,
 }
 
 /// A compiled program on one device.

@@ -3,7 +3,7 @@
 //! An [`Api`] is the `XLA_FFI_Api*` of a call frame. Its functions are looked up in the table only as far as that reaches;
 //! the few structs that changed between versions are told apart here, nowhere else.
 
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 
 use super::abi::*;
@@ -13,6 +13,14 @@ use super::abi::*;
 pub(crate) struct Status {
     pub code: c_int,
     pub message: String,
+}
+
+impl From<Status> for super::Error {
+    #[cold]
+    fn from(status: Status) -> super::Error {
+        let code = super::ErrorCode::ALL.iter().find(|code| **code as c_int == status.code);
+        super::Error::new(code.copied().unwrap_or(super::ErrorCode::Unknown), status.message)
+    }
 }
 
 impl Status {
@@ -35,20 +43,11 @@ unsafe impl Send for Api {}
 // SAFETY: as above.
 unsafe impl Sync for Api {}
 
-/// Reads a field of the table, null if the table does not reach that far.
+/// A function of the table; null or none if the table does not reach that far.
 macro_rules! field {
-    ($api:expr, $name:ident) => {{
-        let table = $api.0.as_ptr();
-        // SAFETY: every table states its size first, and is read only as far as it reaches.
-        unsafe {
-            let size = (&raw const (*table).struct_size).read();
-            if std::mem::offset_of!(XLA_FFI_Api, $name) + 8 > size {
-                std::mem::zeroed()
-            } else {
-                (&raw const (*table).$name).read()
-            }
-        }
-    }};
+    ($api:expr, $name:ident) => {
+        $api.read(std::mem::offset_of!(XLA_FFI_Api, $name), |table| table.$name)
+    };
 }
 
 /// A struct with its size and these fields; all others are zero.
@@ -69,6 +68,24 @@ impl Api {
         // SAFETY: every table states its size first.
         let size = unsafe { (&raw const (*api.0.as_ptr()).struct_size).read() };
         (size >= std::mem::offset_of!(XLA_FFI_Api, internal_api)).then_some(api)
+    }
+
+    /// Reads the field at this offset, which `field` gives and which is a pointer or an optional function; that is only
+    /// for its type, because a table shorter than the struct must not be referred to as one.
+    #[inline]
+    fn read<F: Copy>(self, offset: usize, field: fn(&XLA_FFI_Api) -> F) -> F {
+        let _ = field;
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        let table = self.0.as_ptr();
+        // SAFETY: every table states its size first, and is read only as far as it reaches. Zero is a null pointer or no
+        // function.
+        unsafe {
+            let size = (&raw const (*table).struct_size).read();
+            if offset + size_of::<F>() > size {
+                return std::mem::zeroed();
+            }
+            table.byte_add(offset).cast::<F>().read()
+        }
     }
 
     /// Major and minor version.
@@ -206,6 +223,252 @@ impl Api {
             self.check(error)?;
         }
         Ok(id.type_id)
+    }
+}
+
+/// What an execution is known by to the functions of its plugin, for as long as the call lasts.
+pub(crate) type Context = *mut XLA_FFI_ExecutionContext;
+
+/// Calls a function with its arguments and gives these back: `ask!(api, XLA_FFI_RunId_Get, Args { ctx: ctx })`.
+macro_rules! ask {
+    ($api:expr, $name:ident, $args:ident { $($field:ident: $value:expr),* $(,)? }) => {{
+        let api: Api = $api;
+        match field!(api, $name) {
+            None => Err(Status::lacks(api, stringify!($name))),
+            Some(function) => {
+                let mut args = args!($args { $($field: $value),* });
+                let error = function(&raw mut args);
+                api.check(error).map(|()| args)
+            }
+        }
+    }};
+}
+
+/// Functions for a call: `ctx` is that of a call which lasts.
+impl Api {
+    /// Has the pool run a task.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts; the task may be run with the data, once, by any thread. It is not run
+    /// when this is an error.
+    pub unsafe fn schedule(self, ctx: Context, task: XLA_FFI_Task, data: *mut c_void) -> Result<(), Status> {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            ask!(
+                self,
+                XLA_FFI_ThreadPool_Schedule,
+                XLA_FFI_ThreadPool_Schedule_Args { ctx: ctx, task: Some(task), data: data }
+            )
+        }
+        .map(|_| ())
+    }
+
+    /// How many threads the pool has.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts.
+    pub unsafe fn num_threads(self, ctx: Context) -> Result<i64, Status> {
+        let mut threads = 0;
+        // SAFETY: by the caller's promise; the number lives during the call.
+        unsafe {
+            ask!(
+                self,
+                XLA_FFI_ThreadPool_NumThreads,
+                XLA_FFI_ThreadPool_NumThreads_Args { ctx: ctx, num_threads: &raw mut threads }
+            )
+        }
+        .map(|_| threads)
+    }
+
+    /// The number of the execution.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts.
+    pub unsafe fn run_id(self, ctx: Context) -> Result<i64, Status> {
+        // SAFETY: by the caller's promise.
+        unsafe { ask!(self, XLA_FFI_RunId_Get, XLA_FFI_RunId_Get_Args { ctx: ctx }) }.map(|args| args.run_id)
+    }
+
+    /// The number of the device.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts.
+    pub unsafe fn device_ordinal(self, ctx: Context) -> Result<i32, Status> {
+        // SAFETY: by the caller's promise.
+        unsafe { ask!(self, XLA_FFI_DeviceOrdinal_Get, XLA_FFI_DeviceOrdinal_Get_Args { ctx: ctx }) }
+            .map(|args| args.device_ordinal)
+    }
+
+    /// The stream of the platform.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts.
+    pub unsafe fn stream(self, ctx: Context) -> Result<*mut c_void, Status> {
+        // SAFETY: by the caller's promise.
+        unsafe { ask!(self, XLA_FFI_Stream_Get, XLA_FFI_Stream_Get_Args { ctx: ctx }) }
+            .map(|args| args.stream)
+    }
+
+    /// Memory of the device.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts.
+    pub unsafe fn allocate(self, ctx: Context, size: usize, alignment: usize) -> Result<*mut c_void, Status> {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            ask!(
+                self,
+                XLA_FFI_DeviceMemory_Allocate,
+                XLA_FFI_DeviceMemory_Allocate_Args { ctx: ctx, size: size, alignment: alignment }
+            )
+        }
+        .map(|args| args.data)
+    }
+
+    /// Ends memory of [`Api::allocate`].
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts; the memory is from it, of this size, and not used again.
+    pub unsafe fn free(self, ctx: Context, size: usize, data: *mut c_void) -> Result<(), Status> {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            ask!(
+                self,
+                XLA_FFI_DeviceMemory_Free,
+                XLA_FFI_DeviceMemory_Free_Args { ctx: ctx, size: size, data: data }
+            )
+        }
+        .map(|_| ())
+    }
+
+    /// The data of this type that the execution was given.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts, of an execution with an execute context.
+    pub unsafe fn user_data(self, ctx: Context, id: i64) -> Result<*mut c_void, Status> {
+        let mut id = XLA_FFI_TypeId { type_id: id };
+        // SAFETY: by the caller's promise; the type lives during the call.
+        unsafe {
+            ask!(
+                self,
+                XLA_FFI_ExecutionContext_Get,
+                XLA_FFI_ExecutionContext_Get_Args { ctx: ctx, type_id: &raw mut id }
+            )
+        }
+        .map(|args| args.data)
+    }
+
+    /// Leaves a state for later stages. XLA owns it then, and ends it with the deleter: with this one in 0.2, later with
+    /// that of its type.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call of this stage which lasts; the state is of the type, ours, and ended by the deleter.
+    pub unsafe fn set_state(
+        self,
+        ctx: Context,
+        stage: c_int,
+        id: i64,
+        state: *mut c_void,
+        deleter: Deleter,
+    ) -> Result<(), Status> {
+        let function = field!(self, XLA_FFI_State_Set).ok_or_else(|| Status::lacks(self, "State_Set"))?;
+        let mut id = XLA_FFI_TypeId { type_id: id };
+        let type_id = &raw mut id;
+        // SAFETY: by its version the function takes this struct; the type lives during the call.
+        unsafe {
+            let error = if self.minor() < 3 {
+                if stage != stage::INSTANTIATE {
+                    return Err(Status::lacks(self, "a state of another stage than instantiate"));
+                }
+                let deleter = Some(deleter);
+                let mut args = args!(XLA_FFI_State_Set_Args_2 {
+                    ctx: ctx,
+                    type_id: type_id,
+                    state: state,
+                    deleter: deleter,
+                });
+                function((&raw mut args).cast())
+            } else {
+                let mut args =
+                    args!(XLA_FFI_State_Set_Args { ctx: ctx, stage: stage, type_id: type_id, state: state });
+                function((&raw mut args).cast())
+            };
+            self.check(error)
+        }
+    }
+
+    /// The state of this type that a stage has left.
+    ///
+    /// # Safety
+    ///
+    /// The context is that of a call which lasts.
+    pub unsafe fn state(self, ctx: Context, stage: c_int, id: i64) -> Result<*mut c_void, Status> {
+        let function = field!(self, XLA_FFI_State_Get).ok_or_else(|| Status::lacks(self, "State_Get"))?;
+        let mut id = XLA_FFI_TypeId { type_id: id };
+        let type_id = &raw mut id;
+        // SAFETY: by its version the function takes this struct; the type lives during the call.
+        unsafe {
+            if self.minor() < 3 {
+                if stage != stage::INSTANTIATE {
+                    return Err(Status::lacks(self, "a state of another stage than instantiate"));
+                }
+                let mut args = args!(XLA_FFI_State_Get_Args_2 { ctx: ctx, type_id: type_id });
+                let error = function((&raw mut args).cast());
+                self.check(error).map(|()| args.state)
+            } else {
+                let mut args = args!(XLA_FFI_State_Get_Args { ctx: ctx, stage: stage, type_id: type_id });
+                let error = function((&raw mut args).cast());
+                self.check(error).map(|()| args.state)
+            }
+        }
+    }
+
+    /// A new future. It has to be completed once, by [`Api::complete`], after it was given to XLA; that ends it.
+    pub fn future(self) -> Result<*mut XLA_FFI_Future, Status> {
+        // SAFETY: no pointers among the arguments.
+        let made = unsafe { ask!(self, XLA_FFI_Future_Create, XLA_FFI_Future_Create_Args {}) }?;
+        if made.future.is_null() {
+            return Err(Status::lacks(self, "Future_Create"));
+        }
+        Ok(made.future)
+    }
+
+    /// Completes a future, with an error or without.
+    ///
+    /// # Safety
+    ///
+    /// The future is of this plugin, and is not completed yet; it is not used again.
+    pub unsafe fn complete(self, future: *mut XLA_FFI_Future, answer: Result<(), Status>) {
+        // A failure of these would be a fault of ours, and nobody could be told.
+        // SAFETY: by the caller's promise; an error becomes XLA's.
+        let _ = unsafe {
+            match answer {
+                Ok(()) => ask!(
+                    self,
+                    XLA_FFI_Future_SetAvailable,
+                    XLA_FFI_Future_SetAvailable_Args { future: future }
+                )
+                .map(|_| ()),
+                Err(Status { code, message }) => {
+                    let error = self.error(code, &message);
+                    ask!(
+                        self,
+                        XLA_FFI_Future_SetError,
+                        XLA_FFI_Future_SetError_Args { future: future, error: error }
+                    )
+                    .map(|_| ())
+                }
+            }
+        };
     }
 }
 

@@ -18,6 +18,11 @@ impl<'a> Call<'a> {
     /// call `again`.
     #[cold]
     pub fn refuse(&self, again: fn(&Call<'_>) -> Result<()>) -> Result<()> {
+        self.refuse_for(&again)
+    }
+
+    /// [`Call::refuse`] for code with data.
+    pub(super) fn refuse_for(&self, again: &dyn Fn(&Call<'_>) -> Result<()>) -> Result<()> {
         let named = |error: Error| error.context(format_args!("handler `{}`", self.spec().name));
         self.check().map_err(named)?;
         if !self.is_mended() {

@@ -11,6 +11,7 @@ mod data_type;
 mod entry;
 mod error;
 mod frame;
+mod future;
 mod handler;
 mod mend;
 mod pattern;
@@ -21,15 +22,19 @@ mod spec;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+pub(crate) mod types;
 
 pub use any::{Aliased, AnyBuffer, AnyBufferMut, Token};
 pub use attribute::{Attr, AttrValue, Dictionary, Items, Pointer};
 pub use buffer::{Argument, Buffer, BufferMut, Described, Output};
-pub use context::FromCall;
+pub use context::{
+    DeviceOrdinal, ExecutionData, FromCall, RunId, Scope, Scratch, State, Stream, ThreadPool, UserData,
+};
 pub use data_type::DataType;
 pub use entry::Answer;
 pub use error::{Error, ErrorCode, Result};
 pub use frame::Call;
+pub use future::{Future, Promise, promise};
 pub use handler::{Entry, Handler};
 pub use remaining::{RemainingArgs, RemainingRets};
 pub use spec::Stage;
@@ -43,6 +48,7 @@ pub mod private {
     pub use super::any::inherit;
     pub use super::attribute::{AttrType, Cursor, integer_type};
     pub use super::buffer::{Rank, Want, leading, span};
+    pub use super::context::leave;
     pub use super::entry::{Declared, enter};
     pub use super::frame::{Span, disjoint};
     pub use super::pattern::{Captures, Constraint, Pattern, PatternDim, PatternLead, size};

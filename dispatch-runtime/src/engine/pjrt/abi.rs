@@ -193,6 +193,8 @@ structs! {
     PJRT_LoadedExecutable_GetExecutable_Args = 32 {
         loaded_executable: *mut PJRT_LoadedExecutable = 16, executable: *mut PJRT_Executable = 24,
     }
+    PJRT_ExecuteContext_Create_Args = 24 { context: *mut PJRT_ExecuteContext = 16, }
+    PJRT_ExecuteContext_Destroy_Args = 24 { context: *mut PJRT_ExecuteContext = 16, }
     PJRT_ExecuteOptions = 112 (72) {
         send_callbacks: *mut c_void = 16, recv_callbacks: *mut c_void = 24, num_send_ops: usize = 32,
         num_recv_ops: usize = 40, launch_id: c_int = 48, non_donatable_input_indices: *const i64 = 56,
@@ -393,8 +395,8 @@ table! {
     PJRT_Client_TopologyDescription,
     PJRT_Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args),
     PJRT_Memory_Kind_Id,
-    PJRT_ExecuteContext_Create,
-    PJRT_ExecuteContext_Destroy,
+    PJRT_ExecuteContext_Create(PJRT_ExecuteContext_Create_Args),
+    PJRT_ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args),
     PJRT_Buffer_CopyRawToHost,
     PJRT_AsyncHostToDeviceTransferManager_Destroy,
     PJRT_AsyncHostToDeviceTransferManager_TransferData,

@@ -96,7 +96,20 @@ pub(super) fn compile(
     };
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
     let about = describe::describe(&executable, source, options.is_some())?;
-    Ok(PjrtExecutable::new(shared, loaded, device, about))
+    Ok(PjrtExecutable::new(shared, loaded, device, about, has_custom_calls(code)))
+}
+
+/// Whether a program may have custom calls: it has their name somewhere, which is that of StableHLO or that of HLO.
+fn has_custom_calls(code: &[u8]) -> bool {
+    let mut rest = code;
+    while let Some(at) = rest.iter().position(|&byte| byte == b'c') {
+        rest = &rest[at..];
+        if rest.starts_with(b"custom_call") || rest.starts_with(b"custom-call") {
+            return true;
+        }
+        rest = &rest[1..];
+    }
+    false
 }
 
 fn load(shared: &'static Shared, (code, format): (&[u8], &CStr), options: &[u8]) -> Result<Arc<Loaded>> {

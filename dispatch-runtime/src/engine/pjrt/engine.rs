@@ -5,10 +5,12 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::abi::*;
 use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
+use super::context::Context;
 use super::exit::Threads;
 use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
@@ -30,6 +32,8 @@ pub(super) struct Shared {
     pub compile_options: Vec<Vec<u8>>,
     /// One struct for all executions: nothing in it changes. In writable memory, since the C API does not say `const`.
     pub execute_options: UnsafeCell<Roomy<PJRT_ExecuteOptions>>,
+    /// What programs with custom calls are run with: see `context.rs`.
+    pub context: OnceLock<Option<Context>>,
     pub platform: String,
     /// Whether device memory is host memory, so that a buffer is read from its pointer.
     pub on_host: bool,
@@ -234,6 +238,7 @@ impl PjrtEngine {
             devices,
             handles,
             execute_options: UnsafeCell::new(Roomy::new(plugin)),
+            context: OnceLock::new(),
             on_host: platform == "cpu",
             platform,
         }))))

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::abi::*;
 use super::call::{Roomy, call};
+use super::context::Context;
 use super::engine::{Hot, Shared};
 use super::{describe, inspect, layout, read};
 use crate::engine::{Executable, RawBuffer, RunOptions};
@@ -29,14 +30,17 @@ pub struct PjrtExecutable {
     aliased: Vec<bool>,
     size_bytes: u64,
     loaded: Arc<Loaded>,
+    /// The context of executions that are given no data, if the program has custom calls.
+    context: Option<NonNull<PJRT_ExecuteContext>>,
     /// What `options` points to, if it is not the client's.
-    _keeping: Option<Box<Keeping>>,
+    _own: Option<Box<OwnOptions>>,
 }
 
-/// The options of a program whose donated arguments are copied: see [`Keeping::of`].
-struct Keeping {
+/// The options of a program that cannot do with those of all: it has arguments that are copied instead of donated, see
+/// [`kept`], or custom calls, see `context.rs`.
+struct OwnOptions {
     options: UnsafeCell<Roomy<PJRT_ExecuteOptions>>,
-    _arguments: Box<[i64]>,
+    _kept: Box<[i64]>,
 }
 
 /// The first version of the C API whose CPU plugin hands over a donated buffer for less than a copy of it. Among those
@@ -46,24 +50,37 @@ const CHEAP_DONATION: i32 = 106;
 /// Up to so many bytes a copy takes less than that.
 const CHEAP_COPY: usize = 64 << 10;
 
-impl Keeping {
-    /// Options that have the plugin copy the arguments which a program takes over, where that is faster than to donate
-    /// them. For the caller nothing changes: the arrays are gone, their few bytes with their last handle.
-    fn of(shared: &Shared, aliased: &[bool], inputs: &[Aval]) -> Option<Box<Keeping>> {
-        let donated = || aliased.iter().zip(inputs).enumerate().filter(|(_, (aliased, _))| **aliased);
-        let bytes: usize = donated().map(|(_, (_, aval))| aval.size_bytes()).sum();
-        let slow = shared.on_host && shared.plugin.minor < CHEAP_DONATION;
-        let known = shared.plugin.size_of::<PJRT_ExecuteOptions>()
-            > offset_of!(PJRT_ExecuteOptions, num_non_donatable_input_indices);
-        if !slow || !known || bytes == 0 || bytes > CHEAP_COPY {
+impl OwnOptions {
+    fn of(
+        shared: &Shared,
+        kept: Box<[i64]>,
+        context: Option<NonNull<PJRT_ExecuteContext>>,
+    ) -> Option<Box<OwnOptions>> {
+        if kept.is_empty() && context.is_none() {
             return None;
         }
-        let arguments: Box<[i64]> = donated().map(|(i, _)| i as i64).collect();
         let mut options: Roomy<PJRT_ExecuteOptions> = Roomy::new(shared.plugin);
-        options.args.non_donatable_input_indices = arguments.as_ptr();
-        options.args.num_non_donatable_input_indices = arguments.len();
-        Some(Box::new(Keeping { options: UnsafeCell::new(options), _arguments: arguments }))
+        if !kept.is_empty() {
+            options.args.non_donatable_input_indices = kept.as_ptr();
+            options.args.num_non_donatable_input_indices = kept.len();
+        }
+        options.args.context = context.map_or(null_mut(), NonNull::as_ptr);
+        Some(Box::new(OwnOptions { options: UnsafeCell::new(options), _kept: kept }))
     }
+}
+
+/// The arguments which the plugin is to copy although the program takes them over, where that is faster than to donate them.
+/// For the caller nothing changes: the arrays are gone, their few bytes with their last handle.
+fn kept(shared: &Shared, aliased: &[bool], inputs: &[Aval]) -> Box<[i64]> {
+    let donated = || aliased.iter().zip(inputs).enumerate().filter(|(_, (aliased, _))| **aliased);
+    let bytes: usize = donated().map(|(_, (_, aval))| aval.size_bytes()).sum();
+    let slow = shared.on_host && shared.plugin.minor < CHEAP_DONATION;
+    let known = shared.plugin.size_of::<PJRT_ExecuteOptions>()
+        > offset_of!(PJRT_ExecuteOptions, num_non_donatable_input_indices);
+    if !slow || !known || bytes == 0 || bytes > CHEAP_COPY {
+        return Box::default();
+    }
+    donated().map(|(i, _)| i as i64).collect()
 }
 
 /// Owns a `PJRT_LoadedExecutable`.
@@ -109,11 +126,14 @@ impl PjrtExecutable {
         loaded: Arc<Loaded>,
         device: usize,
         about: describe::Description,
+        custom_calls: bool,
     ) -> PjrtExecutable {
         let describe::Description { inputs, outputs, aliased, relayout, size_bytes } = about;
         let device = shared.handles[device];
-        let keeping = Keeping::of(shared, &aliased, &inputs);
-        let options = keeping.as_ref().map_or(&shared.execute_options, |keeping| &keeping.options);
+        let known = shared.plugin.size_of::<PJRT_ExecuteOptions>() > offset_of!(PJRT_ExecuteOptions, context);
+        let context = if custom_calls && known { shared.empty_context() } else { None };
+        let own = OwnOptions::of(shared, kept(shared, &aliased, &inputs), context);
+        let options = own.as_ref().map_or(&shared.execute_options, |own| &own.options);
         PjrtExecutable {
             execute: shared.hot.execute,
             ptr: loaded.ptr,
@@ -126,7 +146,8 @@ impl PjrtExecutable {
             aliased,
             size_bytes,
             loaded,
-            _keeping: keeping,
+            _own: own,
+            context,
         }
     }
 
@@ -233,7 +254,7 @@ unsafe impl Executable for PjrtExecutable {
     #[inline]
     unsafe fn execute(&self, args: &[RawBuffer], outs: &mut [Option<RawBuffer>]) -> Result<()> {
         // SAFETY: by the caller's promise; the options are shared by all runs.
-        unsafe { self.run(args, outs, self.options) }
+        unsafe { self.run(args, outs, self.options, null_mut()) }
     }
 
     unsafe fn execute_with(
@@ -246,8 +267,18 @@ unsafe impl Executable for PjrtExecutable {
         own.args.launch_id = options.launch_id;
         own.args.non_donatable_input_indices = options.keep.as_ptr();
         own.args.num_non_donatable_input_indices = options.keep.len();
-        // SAFETY: by the caller's promise; the options and what they point to live during the call.
-        unsafe { self.run(args, outs, &raw mut own.args) }
+        let Some(data) = options.user_data.filter(|_| self.context.is_some()) else {
+            own.args.context = self.context.map_or(null_mut(), NonNull::as_ptr);
+            // SAFETY: by the caller's promise; the options and what they point to live during the call.
+            return unsafe { self.run(args, outs, &raw mut own.args, null_mut()) };
+        };
+        let context = Context::new(self.shared, data.clone())?;
+        own.args.context = context.ptr().as_ptr();
+        let mut event = null_mut();
+        // SAFETY: as above, and the context lives until the event says that the execution has ended.
+        let result = unsafe { self.run(args, outs, &raw mut own.args, &raw mut event) };
+        context.end_after(event);
+        result
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -260,13 +291,15 @@ impl PjrtExecutable {
     ///
     /// # Safety
     ///
-    /// As for [`Executable::execute`]; `options` are execution options of this plugin.
+    /// As for [`Executable::execute`]; `options` are execution options of this plugin. `event` is null, or gets an event that
+    /// says when the execution has ended, which is the caller's.
     #[inline(always)]
     unsafe fn run(
         &self,
         args: &[RawBuffer],
         outs: &mut [Option<RawBuffer>],
         options: *mut PJRT_ExecuteOptions,
+        event: *mut *mut PJRT_Event,
     ) -> Result<()> {
         debug_assert_eq!((args.len(), outs.len()), (self.inputs.len(), self.outputs.len()));
         // A `RawBuffer` is a `PJRT_Buffer*`, and an optional one is a nullable pointer.
@@ -281,7 +314,7 @@ impl PjrtExecutable {
             num_devices: 1,
             num_args: args.len(),
             output_lists: &raw const results,
-            device_complete_events: null_mut(),
+            device_complete_events: event,
             execute_device: self.device.as_ptr(),
         };
         // SAFETY: arguments, results and executable are as the caller promises, and PJRT writes as many results as

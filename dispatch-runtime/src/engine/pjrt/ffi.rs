@@ -15,10 +15,12 @@ use super::engine::{PjrtEngine, Shared};
 use crate::client::Client;
 use crate::ffi::abi::{
     EXTENSION_METADATA, MAJOR, OLDEST_MINOR, PJRT_EXTENSION_FFI, PJRT_FFI_Extension,
-    PJRT_FFI_Register_Handler_Args, XLA_FFI_Api, XLA_FFI_CallFrame, XLA_FFI_Error,
+    PJRT_FFI_Register_Handler_Args, PJRT_FFI_UserData_Add_Args, PjrtFunction, XLA_FFI_Api, XLA_FFI_CallFrame,
+    XLA_FFI_Error,
 };
 use crate::ffi::api::Api;
-use crate::ffi::registry::{self, Platform};
+use crate::ffi::registry::{self, Platform, Registration};
+use crate::ffi::{self, Dictionary, Handler, RemainingArgs, RemainingRets};
 use crate::{Error, Result};
 
 /// What a plugin has for handlers.
@@ -32,6 +34,14 @@ pub(crate) struct PluginFfi {
 unsafe impl Send for PluginFfi {}
 // SAFETY: as above.
 unsafe impl Sync for PluginFfi {}
+
+impl PluginFfi {
+    /// The function that puts data into an execute context.
+    pub(super) fn user_data_add(&self) -> Option<PjrtFunction<PJRT_FFI_UserData_Add_Args>> {
+        // SAFETY: the extension reaches behind this field, and lives as long as the plugin.
+        unsafe { self.extension.as_ref() }.user_data_add
+    }
+}
 
 impl Plugin {
     /// What the plugin has for handlers; an error if it has nothing that we can use.
@@ -80,11 +90,93 @@ impl Plugin {
 }
 
 impl Client {
+    /// Registers a handler under a target name for the programs of this client, and of all others of its platform.
+    ///
+    /// It must be there when a program that calls it is compiled. The same handler may be registered again.
+    ///
+    /// ```no_run
+    /// # use dispatch_runtime::{Client, ffi::Handler};
+    /// # fn example(client: Client, rotate_add: &'static Handler) -> dispatch_runtime::Result<()> {
+    /// client.register_ffi_handler("rotate_add", rotate_add)?;
+    /// assert!(client.registered_ffi_handlers().contains(&"rotate_add".to_owned()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FfiHandler`] says why: the name is empty or stands for another handler; the plugin refuses the handler, or
+    /// has its version of the interface only; the process has too many. [`Error::Unimplemented`] if the plugin calls no
+    /// handlers.
+    pub fn register_ffi_handler(self, target: &str, handler: &'static Handler) -> Result<()> {
+        let (platform, plugin) = self.ffi_platform()?;
+        // SAFETY: a handler's entry takes all frames of XLA, catches panics, and lives as long as the process.
+        unsafe { registry::register_for(&Registration::of(target, platform, handler), plugin.id()) }
+    }
+
+    /// [`Client::register_ffi_handler`] for a closure, which takes arguments and results of any number and type.
+    ///
+    /// The closure is dropped when it is [removed](Client::remove_ffi_handler) and no call uses it any more.
+    ///
+    /// ```
+    /// use dispatch_runtime::program::{Program, Source};
+    /// use dispatch_runtime::Client;
+    ///
+    /// let client = Client::cpu()?;
+    /// client.register_ffi_closure("twice", |args, mut rets, _attrs| {
+    ///     let x = args.get::<f32>(0)?;
+    ///     for (y, x) in rets.get::<f32>(0)?.iter_mut().zip(&x[..]) {
+    ///         *y = 2.0 * x;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// let program = client.compile(Source::StableHlo(
+    ///     r#"func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    ///         %y = "stablehlo.custom_call"(%x) {call_target_name = "twice", api_version = 4 : i32}
+    ///             : (tensor<2xf32>) -> tensor<2xf32>
+    ///         return %y : tensor<2xf32>
+    ///     }"#
+    ///     .into(),
+    /// ))?;
+    /// let x = client.array(&[1f32, 2.0], [2])?;
+    /// assert_eq!(program.execute(&[&x])?[0].to_vec::<f32>()?, [2.0, 4.0]);
+    /// assert!(client.remove_ffi_handler("twice"));
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    pub fn register_ffi_closure(
+        self,
+        target: &str,
+        closure: impl Fn(RemainingArgs<'_>, RemainingRets<'_>, Dictionary<'_>) -> ffi::Result<()>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<()> {
+        let (platform, plugin) = self.ffi_platform()?;
+        // SAFETY: the entry of a closure takes all frames of XLA and catches panics; its data live until they are released.
+        unsafe { registry::register_for(&Registration::closure(target, platform, closure), plugin.id()) }
+    }
+
+    /// Removes a handler that belongs to no package; whether there was one. Programs that call it fail from then on, and
+    /// its name is free for another. Calls that are running finish.
+    pub fn remove_ffi_handler(self, target: &str) -> bool {
+        self.ffi_platform().is_ok_and(|(platform, _)| registry::remove(target, platform, ""))
+    }
+
     /// The target names that programs of this client can call, in the order of their names: the handlers registered by
     /// this process. What a plugin brings along is not among them.
     pub fn registered_ffi_handlers(self) -> Vec<String> {
+        self.ffi_platform()
+            .map_or_else(|_| Vec::new(), |(platform, plugin)| registry::known_to(platform, plugin.id()))
+    }
+
+    /// The platform of the client's handlers, and its plugin.
+    fn ffi_platform(self) -> Result<(Platform, &'static Plugin)> {
         let engine: Option<&PjrtEngine> = self.engine().as_any().downcast_ref();
-        engine.map_or_else(Vec::new, |engine| registry::known_to(self.platform(), engine.0.plugin.id()))
+        let engine = engine.ok_or_else(|| Error::Unimplemented {
+            what: "calling FFI handlers".into(),
+            by: self.engine().description(),
+        })?;
+        Ok((Platform::named(self.platform())?, engine.0.plugin))
     }
 }
 
@@ -104,7 +196,8 @@ impl Shared {
         Error::FfiTarget {
             target: target.to_owned(),
             platform: platform.to_owned(),
-            registered: registry::known_to(&self.platform, self.plugin.id()),
+            registered: Platform::named(&self.platform)
+                .map_or_else(|_| Vec::new(), |platform| registry::known_to(platform, self.plugin.id())),
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod codes;
 #[cfg(feature = "pjrt")]
 mod compat;
 mod compile;
+mod context;
 mod describe;
 mod donors;
 mod engine;

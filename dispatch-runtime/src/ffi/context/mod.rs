@@ -1,6 +1,22 @@
 //! What a handler can ask of its execution.
 
-use super::{Call, Result};
+mod ids;
+mod pool;
+mod state;
+mod stream;
+mod user_data;
+
+use std::marker::PhantomData;
+
+pub use ids::{DeviceOrdinal, RunId};
+pub(super) use pool::text_of;
+pub use pool::{Scope, ThreadPool};
+pub use state::{State, leave};
+pub use stream::{Scratch, Stream};
+pub use user_data::{ExecutionData, UserData};
+
+use super::api::{self, Api};
+use super::{Call, Error, Result};
 
 /// A type of `#[ctx]` parameter.
 #[diagnostic::on_unimplemented(
@@ -15,4 +31,23 @@ pub trait FromCall<'a>: Sized {
     /// The value in this call.
     #[doc(hidden)]
     fn from_call(call: &Call<'a>) -> Result<Self>;
+}
+
+/// What the functions of the plugin are asked with, for the time of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Cx<'a> {
+    pub api: Api,
+    pub ctx: api::Context,
+    pub call: PhantomData<&'a ()>,
+}
+
+impl<'a> Cx<'a> {
+    #[inline]
+    pub fn of(call: &Call<'a>) -> Result<Cx<'a>> {
+        // SAFETY: the table is the plugin's, which lives as long as the process.
+        match unsafe { Api::new(call.api()) } {
+            Some(api) if !call.ctx().is_null() => Ok(Cx { api, ctx: call.ctx(), call: PhantomData }),
+            _ => Err(Error::internal("the call frame has no execution to ask for this")),
+        }
+    }
 }

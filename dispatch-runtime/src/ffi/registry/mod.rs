@@ -4,6 +4,7 @@
 //! others with their first client. So a handler may be registered before there is a client, and is known before anything
 //! is compiled. XLA never forgets a handler; what a name stands for can change all the same, see `slots.rs`.
 
+mod closure;
 mod platform;
 mod slots;
 mod table;
@@ -15,6 +16,7 @@ pub(crate) use table::{attach, known_to};
 
 use super::abi::{XLA_FFI_CallFrame, XLA_FFI_Error, XLA_FFI_Handler};
 pub use super::api::StageSet;
+use super::{Dictionary, Handler, RemainingArgs, RemainingRets};
 use crate::Result;
 
 /// A handler as C knows it, with data of its own: `call(data, frame)` for each call, `release(data)` once, when the
@@ -55,6 +57,42 @@ pub struct Registration<'a> {
     pub owner: &'a str,
     /// What messages call the handler: the path of the function, or nothing.
     pub name: &'a str,
+}
+
+impl<'a> Registration<'a> {
+    /// A handler made by [`ffi_handler`](macro@crate::ffi_handler), under a target name, for nobody.
+    pub fn of(target: &'a str, platform: Platform, handler: &'static Handler) -> Registration<'a> {
+        Registration {
+            target,
+            platform,
+            entry: Entry::Function(handler.entry()),
+            stages: handler.stages(),
+            traits: handler.traits(),
+            owner: "",
+            name: handler.name(),
+        }
+    }
+
+    /// A closure that takes arguments and results of any number and type, and any attributes.
+    pub fn closure(
+        target: &'a str,
+        platform: Platform,
+        f: impl Fn(RemainingArgs<'_>, RemainingRets<'_>, Dictionary<'_>) -> super::Result<()>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Registration<'a> {
+        let entry = closure::entry(f);
+        Registration {
+            target,
+            platform,
+            entry,
+            stages: StageSet::EXECUTE,
+            traits: 0,
+            owner: "",
+            name: "a closure",
+        }
+    }
 }
 
 /// A target that is registered.
@@ -116,6 +154,37 @@ pub unsafe fn register(registration: &Registration<'_>) -> Result<()> {
         Some(other) => unsafe { other.register(registration) },
         None => table::register(registration, None),
     }
+}
+
+/// [`register`] for a client of the plugin with this number. What other plugins say is a warning.
+///
+/// # Safety
+///
+/// As for [`register`].
+pub(crate) unsafe fn register_for(registration: &Registration<'_>, plugin: usize) -> Result<()> {
+    match table::registrar() {
+        // SAFETY: by the caller's promise.
+        Some(other) => unsafe { other.register(registration) },
+        None => table::register(registration, Some(plugin)),
+    }
+}
+
+/// Registers a handler with all plugins of a platform, `"cpu"` or `"cuda"`, those that get a client later too.
+///
+/// [`Client::register_ffi_handler`](crate::Client::register_ffi_handler) does the same for the platform of a client, and
+/// says more of errors. This is for before there is one.
+///
+/// ```no_run
+/// # use dispatch_runtime::ffi::{self, Handler};
+/// # fn example(rotate_add: &'static Handler) -> dispatch_runtime::Result<()> {
+/// ffi::registry::register_for_platform("cpu", "rotate_add", rotate_add)?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn register_for_platform(platform: &str, target: &str, handler: &'static Handler) -> Result<()> {
+    let registration = Registration::of(target, Platform::named(platform)?, handler);
+    // SAFETY: a handler's entry takes all frames of XLA, catches panics, and lives as long as the process.
+    unsafe { register(&registration) }
 }
 
 /// Removes the handlers of an owner, such as a package that is unloaded; how many there were. Programs that call them fail

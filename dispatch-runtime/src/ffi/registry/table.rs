@@ -312,8 +312,7 @@ pub(super) fn registered() -> Vec<Registered> {
 }
 
 /// The targets that a plugin knows, in the order of their names.
-pub(crate) fn known_to(platform: &str, id: usize) -> Vec<String> {
-    let Ok(platform) = Platform::named(platform) else { return Vec::new() };
+pub(crate) fn known_to(platform: Platform, id: usize) -> Vec<String> {
     if let Some(other) = registrar() {
         let there = other.registered().into_iter().filter(|target| target.platform == platform);
         return there.map(|target| target.target).collect();

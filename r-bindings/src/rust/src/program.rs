@@ -116,7 +116,7 @@ fn rs_execute(
             None => 0,
             Some(id) => launch_id_of(id)?,
         };
-        let options = RunOptions { keep: &keep, launch_id, reinterpret };
+        let options = RunOptions { keep: &keep, launch_id, reinterpret, ..RunOptions::default() };
         let results = memory::with_retry(|| executable.execute_with(&args, options).map_err(in_words_of_r))?;
         drop(args);
         drop(inputs);

@@ -1,0 +1,192 @@
+//! Answers that come later.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::abi::XLA_FFI_Future;
+use super::api::{Api, Status};
+use super::context::{Cx, text_of};
+use super::{Answer, Call, Error, Result};
+
+/// The answer of a handler that is not there yet when the handler returns; the program waits for it.
+///
+/// XLA keeps arguments, results and attributes until then. [`promise`] makes one.
+#[must_use = "the program waits for a future only if the handler returns it"]
+pub struct Future(Arc<Shared>);
+
+/// What completes a [`Future`], once, from any thread.
+///
+/// A promise that is dropped without an answer completes its future with an INTERNAL error, so that no program waits for
+/// ever.
+pub struct Promise(Option<Arc<Shared>>);
+
+/// A promise and its future.
+///
+/// ```
+/// use dispatch_runtime::ffi;
+///
+/// fn later() -> ffi::Future {
+///     let (promise, future) = ffi::promise();
+///     std::thread::spawn(move || promise.complete(Ok(())));
+///     future
+/// }
+/// # let _ = later();
+/// ```
+pub fn promise() -> (Promise, Future) {
+    let shared = Arc::new(Shared { state: Mutex::new(State::Open) });
+    (Promise(Some(shared.clone())), Future(shared))
+}
+
+struct Shared {
+    state: Mutex<State>,
+}
+
+enum State {
+    /// No answer yet, and nobody waits.
+    Open,
+    /// No answer yet; XLA waits.
+    Waited(Waiting),
+    /// The answer; nobody has asked for it yet.
+    Answered(Result<()>),
+    /// The answer has been given.
+    Over,
+}
+
+/// The future that XLA waits for.
+struct Waiting {
+    api: Api,
+    future: *mut XLA_FFI_Future,
+    /// What the call used that is not XLA's.
+    _kept: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+// SAFETY: the functions of the plugin complete a future from any thread.
+unsafe impl Send for Waiting {}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn complete(&self, answer: Result<()>) {
+        let mut state = self.lock();
+        match std::mem::replace(&mut *state, State::Over) {
+            State::Open => *state = State::Answered(answer),
+            State::Waited(waiting) => {
+                drop(state);
+                let answer =
+                    answer.map_err(|e| Status { code: e.code() as i32, message: e.message().to_owned() });
+                // SAFETY: the future was given to XLA and not completed: the state says both, and is over now.
+                unsafe { waiting.api.complete(waiting.future, answer) };
+            }
+            // A promise answers once.
+            State::Answered(_) | State::Over => {}
+        }
+    }
+}
+
+impl Promise {
+    /// The answer of the handler.
+    pub fn complete(mut self, answer: Result<()>) {
+        if let Some(shared) = self.0.take() {
+            shared.complete(answer);
+        }
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        let Some(shared) = self.0.take() else { return };
+        if !std::thread::panicking() {
+            shared.complete(Err(Error::internal("the promise of an answer was dropped without one")));
+        } else if let Some(shared) = left_by_panic(shared) {
+            shared.complete(Err(Error::internal("the thread that had promised an answer panicked")));
+        }
+    }
+}
+
+impl fmt::Debug for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Promise")
+    }
+}
+
+impl fmt::Debug for Future {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Future")
+    }
+}
+
+impl Answer for Future {
+    fn answer(self, call: &Call<'_>) -> Result<()> {
+        let cx = Cx::of(call)?;
+        // An answer that is there already needs no future.
+        if let State::Answered(_) = &*self.0.lock() {
+            return self.0.take_answer();
+        }
+        let future = cx.api.future()?;
+        let waiting = Waiting { api: cx.api, future, _kept: call.kept() };
+        let mut state = self.0.lock();
+        match std::mem::replace(&mut *state, State::Over) {
+            // Between the two looks the answer has come: the future is completed at once.
+            State::Answered(answer) => {
+                *state = State::Waited(waiting);
+                drop(state);
+                // SAFETY: the future is of this plugin, and is completed here.
+                unsafe { call.set_future(future) };
+                self.0.complete(answer);
+            }
+            _ => {
+                // Before anybody can complete it, which is when the lock goes.
+                // SAFETY: the future is of this plugin; its promise completes it, dropped or not.
+                unsafe { call.set_future(future) };
+                *state = State::Waited(waiting);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn take_answer(&self) -> Result<()> {
+        match std::mem::replace(&mut *self.lock(), State::Over) {
+            State::Answered(answer) => answer,
+            _ => Err(Error::internal("a future has been answered twice")),
+        }
+    }
+}
+
+thread_local! {
+    /// The promises that the panic has dropped which [`catch`] is about to catch; none outside of it.
+    static LEFT: RefCell<Option<Vec<Arc<Shared>>>> = const { RefCell::new(None) };
+}
+
+/// Leaves a promise to who catches the panic, and knows its text; gives it back if nobody does.
+fn left_by_panic(shared: Arc<Shared>) -> Option<Arc<Shared>> {
+    let mut shared = Some(shared);
+    let _ = LEFT.try_with(|left| {
+        if let Ok(Some(list)) = left.try_borrow_mut().as_deref_mut().map(Option::as_mut) {
+            list.extend(shared.take());
+        }
+    });
+    shared
+}
+
+/// Runs a task; a panic becomes its text, which is also the error of the promises that the task held.
+pub(crate) fn catch<T>(task: impl FnOnce() -> T) -> Result<T, String> {
+    let outer = LEFT.with(|left| left.replace(Some(Vec::new())));
+    let made = catch_unwind(AssertUnwindSafe(task));
+    let left = LEFT.with(|left| left.replace(outer)).unwrap_or_default();
+    made.map_err(|panic| {
+        let text = text_of(panic);
+        for shared in left {
+            shared.complete(Err(Error::internal(format!(
+                "the task that had promised an answer panicked: {text}"
+            ))));
+        }
+        text
+    })
+}
