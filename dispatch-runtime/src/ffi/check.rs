@@ -326,7 +326,9 @@ pub(super) fn members(
     let mut known = vec![false; specs.len()];
     let mut unknown: Vec<&[u8]> = Vec::new();
     for i in 0..dictionary.len() {
-        let Some(name) = dictionary.name(i) else { return Mismatch::of(format!("{i}: it has no name")) };
+        let Some(name) = dictionary.name(i) else {
+            return Mismatch::of(format!("malformed call frame: attribute {i} has no name"));
+        };
         match specs.iter().position(|spec| spec.name.as_bytes() == name) {
             Some(at) if std::mem::replace(&mut known[at], true) => {
                 return Some(Mismatch::of("it is given twice".into())?.inside(specs[at].name));
@@ -359,6 +361,9 @@ pub(super) fn members(
         if let Some(wrong) = wrong {
             return Some(wrong.inside(spec.name));
         }
+    }
+    if !(1..dictionary.len()).all(|i| dictionary.name(i - 1) < dictionary.name(i)) {
+        return Mismatch::of("malformed call frame: its attributes are not sorted by name".into());
     }
     let extra = unknown.first().filter(|_| !open)?;
     let names: Vec<String> = specs.iter().map(|spec| format!("`{}`", spec.name)).collect();

@@ -1,16 +1,16 @@
-//! Calls that a handler's own code does not take, though they are no fault of the program: an argument that shares
-//! memory with a result, and attributes in another order.
+//! Calls that a handler's own code does not take, though they are no fault of the program: those where an argument shares
+//! memory with a result, because the program aliases them.
 //!
-//! A mended call is the same call with another frame: of an argument that a result would overwrite there is a copy.
+//! Nothing in Rust may be read through one slice while it is written through another. So a mended call is the same call
+//! with another frame, where such an argument is a copy.
 
-use std::cmp::Ordering;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 
-use super::abi::{XLA_FFI_Buffer, XLA_FFI_ByteSpan, XLA_FFI_CallFrame};
+use super::abi::{XLA_FFI_Buffer, XLA_FFI_CallFrame};
 use super::frame::{Call, Slot, Span};
 
 /// Where the data of a buffer are; nowhere if there is none, or it is malformed.
@@ -69,11 +69,8 @@ fn apart(spans: &mut [(Span, bool)]) -> bool {
 struct Kept {
     frame: XLA_FFI_CallFrame,
     args: Vec<*mut c_void>,
-    buffers: Vec<Box<XLA_FFI_Buffer>>,
-    data: Vec<Vec<u128>>,
-    kinds: Vec<c_int>,
-    names: Vec<*mut XLA_FFI_ByteSpan>,
-    attrs: Vec<*mut c_void>,
+    buffers: Vec<XLA_FFI_Buffer>,
+    _data: Vec<Vec<u128>>,
 }
 
 // SAFETY: nobody changes any of it once it is made, and what XLA's pointers point to is there until the call ends.
@@ -84,47 +81,24 @@ unsafe impl Sync for Kept {}
 /// The call with what can be mended mended; none if there is nothing to mend. The call has passed the reference check.
 pub(super) fn mended<'a>(call: &Call<'a>) -> Option<Call<'a>> {
     let overwritten: Vec<usize> = (0..call.arg_count()).filter(|&i| call.is_overwritten(i)).collect();
-    let dictionary = call.dictionary();
-    let mut order: Vec<usize> = (0..dictionary.len()).collect();
-    let by_name = |a: &usize, b: &usize| -> Ordering { dictionary.name(*a).cmp(&dictionary.name(*b)) };
-    let sorted = order.is_sorted_by(|a, b| by_name(a, b).is_le());
-    if overwritten.is_empty() && sorted {
+    if overwritten.is_empty() {
         return None;
     }
-    order.sort_by(by_name);
     // SAFETY: the frame declares at least what is behind its last field, which is not read.
-    let mut frame = unsafe { copy_declared(call.frame()) };
-    // SAFETY: the lists are as long as they say.
-    let list = |p: *mut *mut c_void, n: usize| (0..n).map(|i| unsafe { *p.add(i) }).collect::<Vec<_>>();
-    let mut args = list(frame.args.args, call.arg_count());
-    let (mut buffers, mut data) = (Vec::new(), Vec::new());
-    for i in overwritten {
-        let (slot, span) = (call.arg_slot(i)?, span(call.arg_slot(i)));
-        let copy = copy_of(span);
-        let mut buffer = Box::new(*slot.raw());
-        buffer.data = copy.as_ptr().cast_mut().cast();
-        args[i] = (&raw mut *buffer).cast();
-        buffers.push(buffer);
-        data.push(copy);
-    }
-    let (attrs, names, kinds) = (frame.attrs.attrs, frame.attrs.names, frame.attrs.types);
-    // SAFETY: the lists are as long as they say.
-    let (attrs, names, kinds) = unsafe {
-        (
-            order.iter().map(|&i| *attrs.add(i)).collect::<Vec<_>>(),
-            order.iter().map(|&i| *names.add(i)).collect::<Vec<_>>(),
-            order.iter().map(|&i| *kinds.add(i)).collect::<Vec<_>>(),
-        )
-    };
-    frame.args.args = args.as_mut_ptr();
-    let kept = Kept { frame, args, buffers, data, kinds, names, attrs };
-    let mut kept = Arc::new(kept);
+    let frame = unsafe { copy_declared(call.frame()) };
+    // SAFETY: the list is as long as it says.
+    let args = (0..call.arg_count()).map(|i| unsafe { *frame.args.args.add(i) }).collect();
+    let data: Vec<_> = overwritten.iter().map(|&i| copy_of(span(call.arg_slot(i)))).collect();
+    let buffers = overwritten.iter().zip(&data).map(|(&i, data)| {
+        Some(XLA_FFI_Buffer { data: data.as_ptr().cast_mut().cast(), ..*call.arg_slot(i)?.raw() })
+    });
+    let buffers = buffers.collect::<Option<Vec<_>>>()?;
+    let mut kept = Arc::new(Kept { frame, args, buffers, _data: data });
     let inside = Arc::get_mut(&mut kept)?;
+    for (i, buffer) in overwritten.into_iter().zip(&mut inside.buffers) {
+        inside.args[i] = (&raw mut *buffer).cast();
+    }
     inside.frame.args.args = inside.args.as_mut_ptr();
-    inside.frame.attrs.types = inside.kinds.as_mut_ptr();
-    inside.frame.attrs.names = inside.names.as_mut_ptr();
-    inside.frame.attrs.attrs = inside.attrs.as_mut_ptr();
-    debug_assert_eq!(inside.buffers.len(), inside.data.len());
     let frame = NonNull::from(&mut inside.frame);
     // SAFETY: the outline is that of the call's frame, and the lists are as long; what they point to is kept by `kept`.
     Some(unsafe { call.mended(frame, kept) })

@@ -259,6 +259,14 @@ impl Frame {
         &mut self.rets[i].raw
     }
 
+    /// The first size of an argument or a result.
+    pub fn raw_dims(&mut self, i: usize, arg: bool) -> &mut i64 {
+        let raw = if arg { self.args[i].raw } else { self.rets[i].raw };
+        assert!(raw.rank > 0, "a scalar has no sizes");
+        // SAFETY: the list has `rank` items, which are the frame's own.
+        unsafe { &mut *raw.dims }
+    }
+
     /// The kind (`XLA_FFI_ArgType`) of an argument.
     pub fn arg_kind(&mut self, i: usize) -> &mut c_int {
         &mut self.args[i].kind

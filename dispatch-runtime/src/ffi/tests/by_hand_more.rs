@@ -147,7 +147,7 @@ fn everything(
     Ok(())
 }
 
-static EVERYTHING: ffi::Handler = {
+pub(super) static EVERYTHING: ffi::Handler = {
     use dispatch_runtime::__private_0_1::ffi as __ffi;
 
     static SPEC: __ffi::Spec = __ffi::Spec {
@@ -432,7 +432,7 @@ fn scale_in_place(x: Aliased<'_>, mut out: BufferMut<'_, f32>, by: f32) -> ffi::
     Ok(())
 }
 
-static SCALE_IN_PLACE: ffi::Handler = {
+pub(super) static SCALE_IN_PLACE: ffi::Handler = {
     use dispatch_runtime::__private_0_1::ffi as __ffi;
 
     static SPEC: __ffi::Spec = __ffi::Spec {
@@ -527,7 +527,7 @@ static SCALE_IN_PLACE: ffi::Handler = {
     __ffi::Handler::new::<Declared>()
 };
 
-fn everything_frame() -> Frame {
+pub(super) fn everything_frame() -> Frame {
     Frame::new()
         .arg(&[1f64, 2.0, 3.0, 4.0, 5.0, 6.0], [2, 3])
         .arg(&[0f64; 10], [5, 1, 2])

@@ -1,3 +1,5 @@
 mod by_hand;
 mod by_hand_more;
+mod declare;
+mod decode;
 mod pattern;
