@@ -24,7 +24,7 @@ use crate::{DType, Element};
 const ALIGN: usize = 64;
 
 /// An allocation of exactly some bytes; null if there are none.
-struct Block {
+pub(super) struct Block {
     data: *mut u8,
     layout: Layout,
 }
@@ -38,14 +38,14 @@ impl Block {
         Block { data, layout }
     }
 
-    fn of<T: Copy>(items: &[T], align: usize) -> Block {
+    pub fn of<T: Copy>(items: &[T], align: usize) -> Block {
         let block = Block::new(size_of_val(items), align.max(align_of::<T>()));
         // SAFETY: the block has room for the items.
         unsafe { ptr::copy_nonoverlapping(items.as_ptr().cast(), block.data, size_of_val(items)) };
         block
     }
 
-    fn pointer<T>(&self) -> *mut T {
+    pub fn pointer<T>(&self) -> *mut T {
         self.data.cast()
     }
 }
@@ -352,10 +352,17 @@ impl Frame {
             ..abi::XLA_FFI_CallFrame::zeroed()
         };
         damage(&mut frame);
-        let block = Block::of(&[frame], 8);
+        let mut bytes = [0u8; size_of::<abi::XLA_FFI_CallFrame>()];
+        // SAFETY: the frame is as large.
+        unsafe { (&raw mut bytes).cast::<abi::XLA_FFI_CallFrame>().write_unaligned(frame) };
+        // One that says less than it should is as short; a sound one has its future behind what it says.
+        let whole = frame.struct_size >= abi::CALL_FRAME_SIZE;
+        let block = Block::of(if whole { &bytes } else { &bytes[..frame.struct_size] }, 8);
         let error = call(block.pointer());
-        // SAFETY: the block is the frame.
-        self.future = unsafe { (*block.pointer::<abi::XLA_FFI_CallFrame>()).future };
+        if whole {
+            // SAFETY: the block is the frame.
+            self.future = unsafe { (*block.pointer::<abi::XLA_FFI_CallFrame>()).future };
+        }
         if error.is_null() {
             return Ok(());
         }
