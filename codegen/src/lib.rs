@@ -1,4 +1,4 @@
-//! The signature language of dispatch families, and what is made from it.
+//! The signature language of dispatch families and FFI handlers, and what is made from it.
 //!
 //! [`syntax`] reads and checks a declaration, [`expand`] turns the checked model into Rust. The attribute and derive
 //! macros are the functions at the root of this crate; a generator at build time reads the same model.
@@ -52,6 +52,27 @@ pub fn dispatch_family(arguments: TokenStream, item: TokenStream) -> TokenStream
         Ok(family) => expand::family(&family),
         Err(rejected) => recover::family(&rejected, item),
     }
+}
+
+/// The attribute `#[ffi_handler(...)]`: the function and the handler, or the errors and the user's function.
+pub fn ffi_handler(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    match syntax::handler(arguments, item.clone()) {
+        Ok(handler) => expand::handler(&handler),
+        Err(rejected) => recover::handler(&rejected, item),
+    }
+}
+
+/// `ffi::check!(...)`: the statements that check and bind, or the errors and the names.
+pub fn ffi_check(tokens: TokenStream) -> TokenStream {
+    match syntax::check(tokens) {
+        Ok(check) => expand::check(&check),
+        Err((errors, names)) => recover::check(&errors, &names),
+    }
+}
+
+/// `#[derive(AttrValue)]`
+pub fn derive_attr_value(input: TokenStream) -> TokenStream {
+    derive(input, syntax::attr_value, expand::attr_value, recover::attr_value)
 }
 
 /// `#[derive(InputTree)]`

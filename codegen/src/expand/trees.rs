@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::paths::alias;
-use super::scope::{Scope, code, dtype_name, plain, tree_call, tree_donates};
+use super::scope::{Reads, Scope, code, dtype_name, plain, tree_call, tree_donates};
 use crate::syntax::{Count, DynamicKind, InputTree, OutputKind, OutputTree};
 
 pub(super) fn input(tree: &InputTree) -> TokenStream {
@@ -26,6 +26,7 @@ pub(super) fn input(tree: &InputTree) -> TokenStream {
             let name = &field.name;
             code! { __dispatch::Leaf::shape(&self.#name) }
         },
+        reads: Reads::Leaves,
     };
     let data = scope.data();
     let (bindings, accept, visit, fields) = (

@@ -110,6 +110,32 @@ pub(crate) fn static_arg(input: &DeriveInput) -> TokenStream {
     }
 }
 
+/// For `#[derive(AttrValue)]`.
+pub(crate) fn attr_value(input: &DeriveInput) -> TokenStream {
+    let (ident, private) = (&input.ident, private());
+    let (lifetime, arguments) = match input.generics.params.iter().collect::<Vec<_>>()[..] {
+        [] => (quote!('__call), TokenStream::new()),
+        [GenericParam::Lifetime(param)] => {
+            let lifetime = &param.lifetime;
+            (quote!(#lifetime), quote!(<#lifetime>))
+        }
+        // Of others the error says that they cannot be.
+        _ => return TokenStream::new(),
+    };
+    quote! {
+        const _: () = {
+            use #private as __dispatch;
+            #[automatically_derived]
+            impl<#lifetime> __dispatch::ffi::AttrValue<#lifetime> for #ident #arguments {
+                const TYPE: __dispatch::ffi::AttrType = __dispatch::ffi::AttrType::Dictionary;
+                fn from_attr(_: __dispatch::ffi::Attr<#lifetime>) -> ::core::option::Option<Self> {
+                    ::core::unreachable!()
+                }
+            }
+        };
+    }
+}
+
 /// The name of a type with one type parameter without bounds; of another the compiler would complain again.
 fn with_one_free_parameter(input: &DeriveInput) -> Option<&Ident> {
     match input.generics.params.iter().collect::<Vec<_>>()[..] {

@@ -2,7 +2,9 @@
 //! program free of further ones.
 
 mod derives;
-mod family;
+mod functions;
+mod patterns;
 
-pub(crate) use derives::{input_tree, output_tree, static_arg};
-pub(crate) use family::family;
+pub(crate) use derives::{attr_value, input_tree, output_tree, static_arg};
+pub(crate) use functions::{family, handler};
+pub(crate) use patterns::check;

@@ -1,6 +1,7 @@
 //! `#[dynamic(...)]`: its options, and what must be said of which argument.
 
 use proc_macro2::{Ident, TokenTree};
+use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, token};
 
@@ -10,7 +11,8 @@ use super::messages;
 use super::option_list::{self, Owner, skip_item};
 use super::raw::{DynamicOptions, Given, RawDynamic, RawKind};
 use super::reference;
-use super::shape;
+use super::shape::{self, Sizes};
+use super::text::text;
 use super::words;
 
 /// An attribute that describes an array: its name and options, and an example of it.
@@ -33,6 +35,7 @@ pub(crate) fn read(errors: &mut Errors, attribute: &Attribute, form: &Describes<
         like: Given::Missing,
         donate: false,
         dtype_span: None,
+        alias: Given::Missing,
         words: Vec::new(),
     };
     let Some(tokens) = errors.keep(option_list::attribute_tokens(attribute, form.example)) else {
@@ -65,11 +68,16 @@ fn option(
         "shape" => {
             options.shape = Given::Bad;
             option_list::equals(word, input, "shape = [m]")?;
-            options.shape = shape::read(errors, input)?;
+            options.shape = shape::read(errors, input, Sizes::Declared)?;
         }
         "like" => {
             options.like = Given::Bad;
             options.like = Given::Is(like(word, input)?);
+        }
+        "alias" => {
+            options.alias = Given::Bad;
+            option_list::equals(word, input, "alias = a")?;
+            options.alias = Given::Is(alias(word, input)?);
         }
         "donate" => {
             option_list::flag(word, input)?;
@@ -90,6 +98,16 @@ fn like(word: &Ident, input: ParseStream<'_>) -> syn::Result<Ident> {
     }
     skip_item(input);
     Err(syn::Error::new_spanned(word, messages::like_value()))
+}
+
+/// `alias` names an argument: `alias = 3` is wrong.
+fn alias(word: &Ident, input: ParseStream<'_>) -> syn::Result<Ident> {
+    if input.peek(Ident::peek_any) {
+        return input.call(Ident::parse_any);
+    }
+    let token: TokenTree = input.parse()?;
+    skip_item(input);
+    Err(syn::Error::new_spanned(&token, messages::alias_value(word, text(&token))))
 }
 
 /// A misspelt option may be the one that is missing, so nobody complains of that then.

@@ -476,6 +476,22 @@ messages! {
         "`{name}`: an instantiate handler gets no {what}", "XLA calls it once when the program is loaded, with the attributes only; remove it"
     }
 
+    alias_value(option, got) {
+        "`{option}` must be the name of an argument, found `{got}`", "write `{option} = a`"
+    }
+    alias_of_other(got, help) {
+        "`{got}` is no argument that a result can take over", "{help}"
+    }
+    alias_twice(got, before) {
+        "`{before}` takes over `{got}` already", "keep one of them"
+    }
+    alias_of_none(name) {
+        "no result takes over `{name}`, whose contents are read through one", "write `#[ret(alias = {name})]` at the result, or `AnyBuffer` here"
+    }
+    alias_optional(name) {
+        "`{name}` may be absent, and then nothing would be taken over", "drop the `Option`"
+    }
+
     // Handlers: types of arguments.
     place_type(got, marker, help) {
         "`{got}` cannot be the type of an `#[{marker}]`", "{help}"
@@ -592,6 +608,26 @@ messages! {
     option_of_execute(option) {
         "`{option}` has no effect on a handler of another stage",
         "say it at the handler that is executed, which names this one"
+    }
+
+    // Patterns in bodies.
+    check_empty() {
+        "nothing to check", "write `ffi::check!(x: f32 [n, 128]);`"
+    }
+    check_name(got) {
+        "expected the variable of a buffer and `:`, found `{got}`", "write `ffi::check!(x: f32 [n, 128]);`; several buffers stand between semicolons"
+    }
+    check_pattern_empty(name) {
+        "nothing is said of `{name}`", "write a dtype, a shape, `like(other)`, `rank = 2` or `dim(0) = 128`"
+    }
+    no_ranks() {
+        "an empty list allows no rank", "list the ranks, as in `[1, 2]`, or leave it out"
+    }
+    rank_expected(got) {
+        "expected a rank, found `{got}`", "write a number, or several in brackets: `rank = [1, 2]`"
+    }
+    dim_form(example) {
+        "`dim` takes the index of a dimension, counted from 0, and its size", "write `{example}`"
     }
 
     // Types of attributes.

@@ -57,7 +57,8 @@ pub use static_type::static_arg;
 pub use trees::{input_tree, output_tree};
 
 pub(crate) use function::{stripped, type_name};
-pub(crate) use kind::FAMILY;
+pub(crate) use handler::{handler_static_name, option_argument};
+pub(crate) use kind::{FAMILY, HANDLER, Kind};
 pub(crate) use messages::Message;
 #[cfg(feature = "build")]
 pub(crate) use messages::messages;

@@ -55,15 +55,18 @@ fn occurs(errors: &mut Errors, names: &mut Names, name: &Ident, kind: CaptureKin
     };
     let capture = &mut names.captures[index];
     if capture.kind != kind {
-        errors.on(name, messages::name_of_two_kinds(name, described(capture.kind), described(kind)));
+        errors.on(name, messages::name_of_two_kinds(name, capture.kind.described(), kind.described()));
     }
     capture.occurrences.push(at);
 }
 
-fn described(kind: CaptureKind) -> &'static str {
-    match kind {
-        CaptureKind::Dim => "one size",
-        CaptureKind::Leading => "leading sizes",
+impl CaptureKind {
+    /// What a name of this kind stands for, in words.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            CaptureKind::Dim => "one size",
+            CaptureKind::Leading => "leading sizes",
+        }
     }
 }
 

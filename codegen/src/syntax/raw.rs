@@ -55,6 +55,8 @@ pub(crate) enum RawDim {
     Fixed(i64),
     Any,
     Named(Ident),
+    /// `{n}`: a value, in a body only.
+    Value(Expr),
 }
 
 /// The options of `#[dynamic(...)]`.
@@ -67,6 +69,8 @@ pub(crate) struct DynamicOptions {
     pub(crate) donate: bool,
     /// Where the value of `dtype` begins.
     pub(crate) dtype_span: Option<Span>,
+    /// `alias = a`: the argument whose contents a result takes over.
+    pub(crate) alias: Given<Ident>,
     /// The words in order, for the rules about the whole.
     pub(crate) words: Vec<Ident>,
 }

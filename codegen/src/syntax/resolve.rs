@@ -98,6 +98,8 @@ fn shape(index: usize, raw: &RawDynamic, links: &Links, names: &Names) -> Option
         RawDim::Fixed(size) => Some(Dim::Fixed(*size)),
         RawDim::Any => Some(Dim::Any),
         RawDim::Named(name) => Some(Dim::Captured(names.index(name)?)),
+        // The parser allows these in bodies only.
+        RawDim::Value(_) => None,
     });
     Some(Shape::Pattern(Pattern { leading, dims: dims.collect::<Option<_>>()? }))
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Lit, LitInt, Token, bracketed, token};
+use syn::{Lit, LitInt, Token, braced, bracketed, parenthesized, token};
 
 use super::errors::Errors;
 use super::messages;
@@ -14,12 +14,25 @@ use super::reference;
 use super::text::text;
 use super::words::RUST_KEYWORDS;
 
+/// Which sizes a shape may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// Those of a declaration.
+    Declared,
+    /// In a body also values of the body: `{n}` or `(n + 1)`.
+    OrValues,
+}
+
 /// Reads the value of `shape = ...`.
 ///
 /// `shape = m`, `shape = (m, k)` and `shape = like(a)` are wrong.
-pub(crate) fn read(errors: &mut Errors, input: ParseStream<'_>) -> syn::Result<Given<RawShape>> {
+pub(crate) fn read(
+    errors: &mut Errors,
+    input: ParseStream<'_>,
+    sizes: Sizes,
+) -> syn::Result<Given<RawShape>> {
     if input.peek(token::Bracket) {
-        return pattern(errors, input);
+        return pattern(errors, input, sizes);
     }
     let token: TokenTree = input.parse()?;
     if let (TokenTree::Ident(word), true) = (&token, input.peek(token::Paren)) {
@@ -37,12 +50,12 @@ enum Element {
     Dim(RawDim),
 }
 
-fn pattern(errors: &mut Errors, input: ParseStream<'_>) -> syn::Result<Given<RawShape>> {
+fn pattern(errors: &mut Errors, input: ParseStream<'_>, sizes: Sizes) -> syn::Result<Given<RawShape>> {
     let list;
     bracketed!(list in input);
     let (mut leading, mut dims, mut first, mut good) = (None, Vec::new(), true, true);
     while !list.is_empty() {
-        let element = element(&list, first, leading.is_some()).and_then(|element| {
+        let element = element(&list, first, leading.is_some(), sizes).and_then(|element| {
             match element {
                 Element::Leading(named) => leading = Some(named),
                 Element::Dim(dim) => dims.push(dim),
@@ -59,21 +72,41 @@ fn pattern(errors: &mut Errors, input: ParseStream<'_>) -> syn::Result<Given<Raw
     Ok(if good { Given::Is(RawShape::Pattern { leading, dims }) } else { Given::Bad })
 }
 
-fn element(list: ParseStream<'_>, first: bool, has_leading: bool) -> syn::Result<Element> {
+fn element(list: ParseStream<'_>, first: bool, has_leading: bool, sizes: Sizes) -> syn::Result<Element> {
     if starts_with_dots(list) {
         return leading(list, None, first, has_leading).map(Element::Leading);
     }
+    if list.peek(Ident::peek_any) && !list.peek(syn::LitBool) {
+        let next = list.fork();
+        next.call(Ident::parse_any)?;
+        if starts_with_dots(&next) {
+            let name = list.call(Ident::parse_any)?;
+            return leading(list, Some(name), first, has_leading).map(Element::Leading);
+        }
+    }
+    dim(list, sizes).map(Element::Dim)
+}
+
+/// Reads one size: `_`, a name, a number, or a value in braces.
+pub(crate) fn dim(list: ParseStream<'_>, sizes: Sizes) -> syn::Result<RawDim> {
     if list.parse::<Option<Token![_]>>()?.is_some() {
-        return Ok(Element::Dim(RawDim::Any));
+        return Ok(RawDim::Any);
+    }
+    if sizes == Sizes::OrValues && list.peek(token::Brace) {
+        let inside;
+        braced!(inside in list);
+        return inside.parse().map(RawDim::Value);
+    }
+    if sizes == Sizes::OrValues && list.peek(token::Paren) {
+        let inside;
+        parenthesized!(inside in list);
+        return inside.parse().map(RawDim::Value);
     }
     if list.peek(Ident::peek_any) && !list.peek(syn::LitBool) {
         let name = list.call(Ident::parse_any)?;
-        if starts_with_dots(list) {
-            return leading(list, Some(name), first, has_leading).map(Element::Leading);
-        }
-        return captured(name).map(|name| Element::Dim(RawDim::Named(name)));
+        return captured(name).map(RawDim::Named);
     }
-    number(list).map(|size| Element::Dim(RawDim::Fixed(size)))
+    number(list).map(RawDim::Fixed)
 }
 
 fn starts_with_dots(list: ParseStream<'_>) -> bool {

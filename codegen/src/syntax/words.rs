@@ -79,12 +79,22 @@ pub(crate) const OPTION_ALIASES: [(&str, &str); 6] = [
     ("donate_argnums", "#[dynamic(donate, ...)] on the argument"),
 ];
 
-/// The options of `#[arg(...)]` and `#[ret(...)]`.
-pub(crate) const PLACE: [&str; 3] = ["dtype", "shape", "like"];
+/// The options of `#[arg(...)]`.
+pub(crate) const ARG: [&str; 3] = ["dtype", "shape", "like"];
+
+/// The options of `#[ret(...)]`.
+pub(crate) const RET: [&str; 4] = ["dtype", "shape", "like", "alias"];
 
 /// Options that an argument or a result has elsewhere.
-pub(crate) const PLACE_ALIASES: [(&str, &str); 3] =
-    [("rank", "shape = [_, _]"), ("optional", "Option<...>"), ("default", "#[attr(default = ...)]")];
+pub(crate) const PLACE_ALIASES: [(&str, &str); 4] = [
+    ("rank", "shape = [_, _]"),
+    ("optional", "Option<...>"),
+    ("default", "#[attr(default = ...)]"),
+    ("alias", "#[ret(alias = ...)] at the result"),
+];
+
+/// What a pattern of `ffi::check!` may say, besides a dtype and a shape.
+pub(crate) const CHECK: [&str; 5] = ["dtype", "shape", "like", "rank", "dim"];
 
 /// The options of `#[attr(...)]`.
 pub(crate) const ATTR: [&str; 2] = ["default", "name"];

@@ -9,7 +9,7 @@ use syn::spanned::Spanned;
 use syn::{ItemFn, Stmt, parse_quote};
 
 use super::paths::alias;
-use super::scope::{Scope, code, plain};
+use super::scope::{Reads, Scope, code, plain};
 use crate::syntax::{CaptureKind, Count, DevicePolicy, Family, Param, Pattern, Position, Shape, Static};
 use call::call_struct;
 use methods::methods;
@@ -213,6 +213,7 @@ fn local_scope(family: &Family) -> Scope<'_> {
             let name = &field.name;
             code! { #name.shape() }
         },
+        reads: Reads::Leaves,
     }
 }
 

@@ -71,7 +71,7 @@ impl Scope<'_> {
 }
 
 /// The dtypes that a group allows, as data.
-pub(super) fn allowed(dtypes: &DTypes) -> TokenStream {
+pub(in crate::expand) fn allowed(dtypes: &DTypes) -> TokenStream {
     match dtypes {
         DTypes::One(dtype) => {
             let dtype = dtype_data(dtype.variant());
@@ -87,7 +87,7 @@ pub(super) fn allowed(dtypes: &DTypes) -> TokenStream {
     }
 }
 
-pub(super) fn dtype_data(variant: String) -> TokenStream {
+pub(in crate::expand) fn dtype_data(variant: String) -> TokenStream {
     let variant = Ident::new(if variant == "Bf16" { "BF16" } else { &variant }, Span::mixed_site());
     code! { __dispatch::DType::#variant }
 }

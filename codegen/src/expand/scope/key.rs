@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 
 use super::{
-    Scope, capture_name, code, dtype_name, plain, position, position_text, size_at, size_of, tree_call,
+    Reads, Scope, capture_name, code, dtype_name, plain, position, position_text, size_at, tree_call,
 };
 use crate::syntax::{CaptureKind, Count, Dim, DynamicKind, Leading, Leaves, Shape};
 
@@ -117,7 +117,7 @@ fn encode_leaf(leaves: &Leaves) -> TokenStream {
         _ => TokenStream::new(),
     };
     let dims = pattern.dims.iter().enumerate().filter(|(_, dim)| **dim == Dim::Any).map(|(i, _)| {
-        let size = size_of(&code! { leaf }, position(pattern, i), leaves);
+        let size = Reads::Leaves.size_of(&code! { leaf }, position(pattern, i), leaves);
         code! { sink.word(#size as u64); }
     });
     code! { #lead #(#dims)* }

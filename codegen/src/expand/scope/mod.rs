@@ -14,7 +14,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
 
 use crate::syntax::{Capture, Count, Dynamic, Group, Leaves, Pattern, Position, Shape};
-pub(super) use accept::require;
+pub(super) use accept::{require, require_or};
+pub(super) use data::{allowed, dtype_data};
 pub(super) use tree::{tree_call, tree_donates};
 
 /// Tokens whose local names are the expansion's own.
@@ -35,6 +36,17 @@ pub(super) struct Scope<'a> {
     pub access: fn(&Dynamic) -> TokenStream,
     /// The shape of a field that is one array, for as long as the array is borrowed.
     pub shape: fn(&Dynamic) -> TokenStream,
+    /// What the fields are.
+    pub reads: Reads,
+}
+
+/// What the fields of a scope are when they are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Arrays and host values, of which the check finds out all.
+    Leaves,
+    /// Buffers of a frame, whose own dtypes and ranks were asked for when they were decoded.
+    Buffers,
 }
 
 /// A name as text, without the `r#` of a raw identifier.
@@ -54,7 +66,7 @@ pub(super) fn capture_name(capture: &Capture) -> Ident {
 
 impl Scope<'_> {
     /// The position among the fields of an index of the model.
-    fn position(&self, index: usize) -> usize {
+    pub fn position(&self, index: usize) -> usize {
         self.fields
             .iter()
             .position(|(i, _)| *i == index)
@@ -91,14 +103,32 @@ fn size_at(shape: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
     }
 }
 
-/// [`size_at`] of the array `leaf`, which need not be asked for its rank again where that is in the signature.
-fn size_of(leaf: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
-    match (&leaves.shape, at) {
-        (Shape::Pattern(pattern), Position::Front(i)) => {
-            let rank = pattern.dims.len();
-            code! { __dispatch::Leaf::size(#leaf, #rank, #i) }
+impl Reads {
+    /// The shape of an array.
+    fn shape(self, leaf: &TokenStream) -> TokenStream {
+        match self {
+            Reads::Leaves => code! { __dispatch::Leaf::shape(#leaf) },
+            Reads::Buffers => code! { __dispatch::ffi::Described::shape(#leaf) },
         }
-        _ => size_at(&code! { __dispatch::Leaf::shape(#leaf) }, at, leaves),
+    }
+
+    /// The size of a dimension of an array of this rank.
+    fn size(self, leaf: &TokenStream, rank: usize, i: usize) -> TokenStream {
+        match self {
+            Reads::Leaves => code! { __dispatch::Leaf::size(#leaf, #rank, #i) },
+            Reads::Buffers => {
+                let shape = self.shape(leaf);
+                code! { __dispatch::dim(#shape, #i) }
+            }
+        }
+    }
+
+    /// [`size_at`] of the array `leaf`, which need not be asked for its rank again where that is in the signature.
+    fn size_of(self, leaf: &TokenStream, at: Position, leaves: &Leaves) -> TokenStream {
+        match (&leaves.shape, at) {
+            (Shape::Pattern(pattern), Position::Front(i)) => self.size(leaf, pattern.dims.len(), i),
+            _ => size_at(&self.shape(leaf), at, leaves),
+        }
     }
 }
 

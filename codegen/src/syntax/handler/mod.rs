@@ -7,6 +7,7 @@
 //! | `attrs` | attributes of calls, and their names |
 //! | `options`, `returns` | the options of the attribute, and the return type |
 //! | `value` | `#[derive(AttrValue)]` |
+//! | `pattern` | `ffi::check!` |
 //! | `model` | what comes out |
 
 mod attrs;
@@ -14,11 +15,15 @@ mod model;
 mod options;
 mod order;
 mod params;
+mod pattern;
 mod returns;
 mod types;
 mod value;
 
 pub use model::*;
+pub use pattern::check;
+pub(crate) use static_name as handler_static_name;
+pub(crate) use types::option as option_argument;
 pub use value::attr_value;
 
 use proc_macro2::{Ident, TokenStream};

@@ -5,7 +5,7 @@
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Expr, Generics, ItemFn, LitStr, Path, Type, Visibility};
 
-use super::super::model::{Capture, Docs, Dynamic, Group};
+use super::super::model::{Capture, CaptureKind, DTypes, Docs, Dynamic, Group};
 
 /// A function declared with `#[ffi_handler]`.
 #[derive(Clone, Debug)]
@@ -105,8 +105,8 @@ pub enum Side {
 /// What stands at one place, or at the remaining ones, of a call's arguments or results.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// A buffer.
-    Buffer(Dynamic),
+    /// A buffer, and whether its memory is shared.
+    Buffer(Dynamic, Sharing),
     /// A token, and whether a call may leave it out.
     Token {
         /// `Option<Token>`
@@ -114,6 +114,17 @@ pub enum Place {
     },
     /// All that are left.
     Remaining,
+}
+
+/// Whether the memory of a buffer may be that of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// A result shares it with no other buffer.
+    None,
+    /// `Aliased`: an argument whose contents a result takes over.
+    Lent,
+    /// `alias = a`: a result that takes over the contents of this argument, by its index.
+    TakesOver(usize),
 }
 
 /// An attribute of a call, or a member of a struct of attributes.
@@ -161,6 +172,72 @@ pub enum Returns {
     MaybeFuture,
 }
 
+/// The patterns of a `check!`.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The buffers, in order.
+    pub buffers: Vec<CheckedBuffer>,
+    /// The captured names, in the order in which they first occur.
+    pub captures: Vec<(Ident, CaptureKind)>,
+}
+
+/// One buffer of a `check!`, and its pattern.
+#[derive(Clone, Debug)]
+pub struct CheckedBuffer {
+    /// The variable that is the buffer.
+    pub name: Ident,
+    /// Its dtype; any if nothing is said.
+    pub dtype: Option<CheckDType>,
+    /// Its shape; any if nothing is said.
+    pub shape: Option<CheckShape>,
+    /// Its ranks; any if nothing is said.
+    pub ranks: Vec<usize>,
+    /// Single dimensions, by index.
+    pub dims: Vec<(Expr, CheckDim)>,
+}
+
+/// A dtype in a `check!`.
+#[derive(Clone, Debug)]
+pub enum CheckDType {
+    /// One, a choice, or a class.
+    Dtypes(DTypes),
+    /// That of another buffer.
+    Same(Ident),
+}
+
+/// A shape in a `check!`.
+#[derive(Clone, Debug)]
+pub enum CheckShape {
+    /// Sizes.
+    Dims(CheckLead, Vec<CheckDim>),
+    /// That of another buffer.
+    Same(Ident),
+}
+
+/// The leading dimensions of a shape in a `check!`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckLead {
+    /// None.
+    None,
+    /// `..`
+    Any,
+    /// `batch..`: the index of the name.
+    Captured(usize),
+}
+
+/// One dimension in a `check!`.
+#[derive(Clone, Debug)]
+pub enum CheckDim {
+    /// `128`
+    Fixed(i64),
+    /// `_`
+    Any,
+    /// `m`: the index of the name.
+    Captured(usize),
+    /// `{n}`: a value.
+    Value(Expr),
+}
+
 /// A type with `#[derive(AttrValue)]`.
 #[derive(Clone, Debug)]
 pub struct AttrValue {
@@ -192,11 +269,18 @@ pub struct AttrField {
     pub span: Span,
 }
 
+impl HandlerOptions {
+    /// Whether other stages of the call have handlers of their own.
+    pub fn has_stages(&self) -> bool {
+        self.instantiate.is_some() || self.prepare.is_some() || self.initialize.is_some()
+    }
+}
+
 impl Handler {
     /// The buffers, with their indices among all arguments.
     pub fn buffers(&self) -> impl Iterator<Item = (usize, Side, &Dynamic)> {
         self.params.iter().enumerate().filter_map(|(index, param)| match &param.kind {
-            HandlerKind::Place(side, Place::Buffer(buffer)) => Some((index, *side, buffer)),
+            HandlerKind::Place(side, Place::Buffer(buffer, _)) => Some((index, *side, buffer)),
             _ => None,
         })
     }
@@ -227,7 +311,7 @@ impl Place {
     /// Whether a call may leave it out.
     pub fn is_optional(&self) -> bool {
         match self {
-            Place::Buffer(buffer) => buffer.leaves().is_some_and(|leaves| leaves.optional),
+            Place::Buffer(buffer, _) => buffer.leaves().is_some_and(|leaves| leaves.optional),
             Place::Token { optional } => *optional,
             Place::Remaining => false,
         }

@@ -18,7 +18,7 @@ use super::super::raw::{
 use super::super::resolve::{self, Scope};
 use super::super::text::text;
 use super::super::words;
-use super::model::{Attr, Ctx, HandlerKind, HandlerParam, Place, Side, Stage};
+use super::model::{Attr, Ctx, HandlerKind, HandlerParam, Place, Sharing, Side, Stage};
 use super::types::{self, PlaceKind, PlaceType};
 use super::{attrs, order};
 
@@ -32,6 +32,8 @@ struct Raw<'a> {
 
 enum Kind {
     Buffer(Side, RawDynamic, Option<DType>),
+    /// An argument that a result takes over.
+    Aliased(RawDynamic),
     Token(Side, bool),
     Remaining(Side),
     Attr(Attr),
@@ -67,15 +69,22 @@ pub(super) fn read(
     let params: Vec<RawParam> = raws.iter().map(as_param).collect();
     let resolved = resolve::resolve(errors, &params, &Scope { cx: None, within: Within::Handler })?;
     types_agree(errors, &raws, &resolved);
+    let names: Vec<Ident> = raws.iter().map(|raw| raw.name.clone()).collect();
     let params = raws.into_iter().zip(resolved.dynamics).map(|(raw, dynamic)| {
         let kind = match (raw.kind, dynamic) {
-            (Kind::Buffer(side, ..), Some(buffer)) => HandlerKind::Place(side, Place::Buffer(buffer)),
+            (Kind::Buffer(side, raw, _), Some(buffer)) => {
+                let sharing = sharing(&raw, &names);
+                HandlerKind::Place(side, Place::Buffer(buffer, sharing))
+            }
+            (Kind::Aliased(_), Some(buffer)) => {
+                HandlerKind::Place(Side::Arg, Place::Buffer(buffer, Sharing::Lent))
+            }
             (Kind::Token(side, optional), _) => HandlerKind::Place(side, Place::Token { optional }),
             (Kind::Remaining(side), _) => HandlerKind::Place(side, Place::Remaining),
             (Kind::Attr(attr), _) => HandlerKind::Attr(attr),
             (Kind::Attrs, _) => HandlerKind::Attrs,
             (Kind::Ctx(ctx), _) => HandlerKind::Ctx(ctx),
-            (Kind::Bad | Kind::Buffer(..), _) => return None,
+            (Kind::Bad | Kind::Buffer(..) | Kind::Aliased(_), _) => return None,
         };
         Some(HandlerParam { name: raw.name, docs: raw.docs, ty: (*raw.input.ty).clone(), kind })
     });
@@ -87,6 +96,7 @@ fn check_whole(errors: &mut Errors, raws: &[Raw<'_>], stage: Stage) {
     let places: Vec<Order<'_>> = raws.iter().filter_map(place_of).collect();
     order::check(errors, &places, Side::Arg);
     order::check(errors, &places, Side::Ret);
+    aliases(errors, raws);
     attrs::names_differ(
         errors,
         raws.iter().filter_map(|raw| match &raw.kind {
@@ -107,9 +117,10 @@ fn check_whole(errors: &mut Errors, raws: &[Raw<'_>], stage: Stage) {
 fn attributes_only(errors: &mut Errors, raws: &[Raw<'_>]) {
     for raw in raws {
         let what = match &raw.kind {
-            Kind::Buffer(Side::Arg, ..) | Kind::Token(Side::Arg, _) | Kind::Remaining(Side::Arg) => {
-                "argument"
-            }
+            Kind::Buffer(Side::Arg, ..)
+            | Kind::Aliased(_)
+            | Kind::Token(Side::Arg, _)
+            | Kind::Remaining(Side::Arg) => "argument",
             Kind::Buffer(Side::Ret, ..) | Kind::Token(Side::Ret, _) | Kind::Remaining(Side::Ret) => "result",
             Kind::Ctx(_) => "context",
             Kind::Attr(_) | Kind::Attrs | Kind::Bad => continue,
@@ -118,11 +129,58 @@ fn attributes_only(errors: &mut Errors, raws: &[Raw<'_>]) {
     }
 }
 
+/// A result may take over an `Aliased` argument, and each of those is taken over by one result.
+///
+/// `#[arg] a: AnyBuffer, #[ret(alias = a)] y: AnyBufferMut` is wrong, and so is an `Aliased` that no result names.
+fn aliases(errors: &mut Errors, raws: &[Raw<'_>]) {
+    let mut taken: Vec<(&Ident, &Ident)> = Vec::new();
+    for raw in raws {
+        let Kind::Buffer(Side::Ret, buffer, _) = &raw.kind else { continue };
+        let Given::Is(name) = &buffer.options.alias else { continue };
+        if buffer.optional {
+            errors.on(name, messages::alias_optional(&raw.name));
+        }
+        match raws.iter().find(|other| other.name == *name).map(|other| &other.kind) {
+            Some(Kind::Aliased(_)) => match taken.iter().find(|(other, _)| *other == name) {
+                Some((_, before)) => errors.on(name, messages::alias_twice(name, before)),
+                None => taken.push((name, &raw.name)),
+            },
+            Some(Kind::Bad) => {}
+            Some(Kind::Buffer(Side::Arg, ..)) => {
+                let help = format!("write `{name}: ffi::Aliased`: its contents are read through the result");
+                errors.on(name, messages::alias_of_other(name, help));
+            }
+            _ => errors.on(name, messages::alias_of_other(name, "name an argument of type `ffi::Aliased`")),
+        }
+    }
+    for raw in raws {
+        let Kind::Aliased(buffer) = &raw.kind else { continue };
+        if buffer.optional {
+            errors.on(&raw.input.ty, messages::alias_optional(&raw.name));
+        }
+        let is_bad = |other: &Raw<'_>| match &other.kind {
+            Kind::Bad => true,
+            Kind::Buffer(_, buffer, _) => matches!(buffer.options.alias, Given::Bad),
+            _ => false,
+        };
+        if !taken.iter().any(|(name, _)| **name == raw.name) && !raws.iter().any(is_bad) {
+            errors.on(&raw.name, messages::alias_of_none(&raw.name));
+        }
+    }
+}
+
+/// Whether a result takes over an argument, and which.
+fn sharing(raw: &RawDynamic, names: &[Ident]) -> Sharing {
+    let argument = raw.options.alias.as_ref().and_then(|alias| names.iter().position(|name| name == alias));
+    argument.map_or(Sharing::None, Sharing::TakesOver)
+}
+
 fn place_of<'a>(raw: &'a Raw<'_>) -> Option<Order<'a>> {
     let name = &raw.name;
     let order = |side, optional, remaining| Some(Order { name, side, optional, remaining });
     match &raw.kind {
         Kind::Buffer(side, buffer, _) => order(*side, buffer.optional, false),
+        Kind::Aliased(buffer) => order(Side::Arg, buffer.optional, false),
         Kind::Token(side, optional) => order(*side, *optional, false),
         Kind::Remaining(side) => order(*side, false, true),
         _ => None,
@@ -133,7 +191,7 @@ fn place_of<'a>(raw: &'a Raw<'_>) -> Option<Order<'a>> {
 fn as_param(raw: &Raw<'_>) -> RawParam {
     let name = || raw.name.clone();
     match &raw.kind {
-        Kind::Buffer(_, buffer, _) => RawParam::Dynamic(buffer.clone()),
+        Kind::Buffer(_, buffer, _) | Kind::Aliased(buffer) => RawParam::Dynamic(buffer.clone()),
         Kind::Token(..) => RawParam::Other(name(), "a token"),
         Kind::Remaining(_) => RawParam::Other(name(), "any number of buffers"),
         Kind::Attr(_) => RawParam::Other(name(), "an attribute"),
@@ -197,12 +255,16 @@ fn role_for(ty: &Type) -> &'static str {
     }
 }
 
-const fn describes(attribute: &'static str, example: &'static str) -> Describes<'static> {
-    Describes { owner: Owner { attribute, options: &words::PLACE, aliases: &words::PLACE_ALIASES }, example }
+const fn describes(
+    attribute: &'static str,
+    options: &'static [&'static str],
+    example: &'static str,
+) -> Describes<'static> {
+    Describes { owner: Owner { attribute, options, aliases: &words::PLACE_ALIASES }, example }
 }
 
-const ARG: Describes<'static> = describes("#[arg(...)]", "#[arg(dtype = f32, shape = [m])]");
-const RET: Describes<'static> = describes("#[ret(...)]", "#[ret(dtype = f32, shape = [m])]");
+const ARG: Describes<'static> = describes("#[arg(...)]", &words::ARG, "#[arg(dtype = f32, shape = [m])]");
+const RET: Describes<'static> = describes("#[ret(...)]", &words::RET, "#[ret(dtype = f32, shape = [m])]");
 
 fn place(errors: &mut Errors, attribute: &Attribute, input: &PatType, name: &Ident, side: Side) -> Kind {
     let options = dynamic::read(errors, attribute, if side == Side::Arg { &ARG } else { &RET });
@@ -210,7 +272,8 @@ fn place(errors: &mut Errors, attribute: &Attribute, input: &PatType, name: &Ide
         return Kind::Bad;
     };
     match kind {
-        PlaceKind::Buffer(dtype) => {
+        PlaceKind::Buffer(_) | PlaceKind::Aliased => {
+            let dtype = if let PlaceKind::Buffer(dtype) = kind { dtype } else { None };
             let options = described(errors, options, dtype, &input.ty);
             let buffer = RawDynamic {
                 name: name.clone(),
@@ -220,7 +283,11 @@ fn place(errors: &mut Errors, attribute: &Attribute, input: &PatType, name: &Ide
                 options,
                 optional,
             };
-            Kind::Buffer(side, buffer, dtype)
+            if let PlaceKind::Aliased = kind {
+                Kind::Aliased(buffer)
+            } else {
+                Kind::Buffer(side, buffer, dtype)
+            }
         }
         PlaceKind::Token => {
             undescribed(errors, &options, "token", name, side);

@@ -22,6 +22,8 @@ pub(super) struct PlaceType {
 pub(super) enum PlaceKind {
     /// `Buffer<T>` with its dtype, or `AnyBuffer`.
     Buffer(Option<DType>),
+    /// `Aliased`
+    Aliased,
     Token,
     Remaining,
 }
@@ -69,6 +71,8 @@ pub(super) fn place(ty: &Type, side: Side) -> syn::Result<PlaceType> {
         PlaceKind::Buffer(None)
     } else if own.tokens.contains(&name.as_str()) {
         PlaceKind::Token
+    } else if name == "Aliased" && side == Side::Arg {
+        PlaceKind::Aliased
     } else if name == own.remaining && optional {
         return wrong(messages::optional_remaining(text(inner)));
     } else if name == own.remaining {
@@ -204,6 +208,7 @@ pub(super) fn side_of(ty: &Type) -> Option<Side> {
     let is_of = |names: &Names| {
         [names.typed, names.any, names.remaining].iter().any(|name| last.ident == name)
             || names.tokens.iter().any(|name| last.ident == name)
+            || (names.typed == ARG.typed && last.ident == "Aliased")
     };
     if is_of(&ARG) {
         return Some(Side::Arg);
@@ -315,7 +320,7 @@ fn ctx_help(got: &str) -> String {
 }
 
 /// The `T` of `Option<T>`.
-pub(super) fn option(ty: &Type) -> Option<&Type> {
+pub(crate) fn option(ty: &Type) -> Option<&Type> {
     last_segment(ty).filter(|last| last.ident == "Option").and_then(only_argument)
 }
 

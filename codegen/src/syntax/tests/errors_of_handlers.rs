@@ -3,8 +3,20 @@
 use super::{Table, check, derive_input, handler};
 use crate::syntax::attr_value;
 
-pub(super) const TABLES: [Table; 11] =
-    [ROLES, BUFFERS, RESULTS, REFERENCES, ORDER, ATTRIBUTES, CONTEXT, RETURNS, OPTIONS, INSTANTIATE, VALUES];
+pub(super) const TABLES: [Table; 12] = [
+    ROLES,
+    BUFFERS,
+    RESULTS,
+    REFERENCES,
+    ALIASES,
+    ORDER,
+    ATTRIBUTES,
+    CONTEXT,
+    RETURNS,
+    OPTIONS,
+    INSTANTIATE,
+    VALUES,
+];
 
 /// Handlers with these arguments.
 const WITH: &str = "#[ffi_handler] fn f({}) -> ffi::Result<()> { Ok(()) }";
@@ -281,6 +293,37 @@ const REFERENCES: Table = Table {
             "#[ret(like(x), dtype = f32)] y: AnyBufferMut,",
             &[("dtype", "`like(...)` already says the dtype", "keep one")],
         ),
+    ],
+};
+
+const ALIASES: Table = Table {
+    read: |source| handler(source).map(drop),
+    template: WITH,
+    cases: &[
+        (
+            "#[arg] x: AnyBuffer, #[arg] y: Aliased, #[ret(alias = x)] a: AnyBufferMut, #[ret(alias = z)] b: AnyBufferMut,
+             #[ret(alias = 3)] c: AnyBufferMut",
+            &[
+                ("3", "`alias` must be the name of an argument, found `3`", "write `alias = a`"),
+                ("x", "`x` is no argument that a result can take over", "write `x: ffi::Aliased`"),
+                ("z", "`z` is no argument that a result can take over", "of type `ffi::Aliased`"),
+            ],
+        ),
+        (
+            "#[arg] x: Aliased, #[arg] y: Aliased, #[ret(alias = x)] a: AnyBufferMut, #[ret(alias = x)] b: AnyBufferMut",
+            &[
+                ("x", "`a` takes over `x` already", "keep one"),
+                ("y", "no result takes over `y`, whose contents are read through one", "`#[ret(alias = y)]`"),
+            ],
+        ),
+        (
+            "#[arg] x: Option<ffi::Aliased>, #[ret(alias = x)] a: Option<AnyBufferMut>",
+            &[
+                ("x", "`a` may be absent, and then nothing would be taken over", ""),
+                ("Option<ffi::Aliased>", "`x` may be absent, and then nothing would be taken over", ""),
+            ],
+        ),
+        ("#[arg(alias = y)] x: AnyBuffer", &[("alias", "`#[arg(...)]` has no option `alias`", "write `#[ret(alias")]),
     ],
 };
 
@@ -582,6 +625,7 @@ fn types_of_buffers() {
 #[test]
 fn references_between_buffers() {
     check(&REFERENCES);
+    check(&ALIASES);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use syn::Type;
 
 use super::{derive_input, handler};
 use crate::syntax::{
-    AttrBody, CaptureKind, Class, Ctx, DType, DTypes, Dim, Handler, HandlerKind, Place, Returns, Shape, Side,
-    Stage, attr_value,
+    AttrBody, CaptureKind, Class, Ctx, DType, DTypes, Dim, Handler, HandlerKind, Place, Returns, Shape,
+    Sharing, Side, Stage, attr_value,
 };
 
 fn with_params(params: &str) -> Handler {
@@ -83,13 +83,23 @@ fn places_of_every_kind() {
     );
     let kinds = |side| {
         let kind = |place: &Place| match place {
-            Place::Buffer(_) => "buffer",
+            Place::Buffer(..) => "buffer",
             Place::Token { .. } => "token",
             Place::Remaining => "remaining",
         };
         handler.places(side).map(|(_, _, place)| (kind(place), place.is_optional())).collect::<Vec<_>>()
     };
     assert_eq!(kinds(Side::Arg), [("token", false), ("buffer", true), ("remaining", false)]);
+    let shared = with_params("#[arg] x: ffi::Aliased, #[ret(like(x), alias = x)] y: AnyBufferMut");
+    let sharing: Vec<Sharing> = shared
+        .params
+        .iter()
+        .map(|param| match &param.kind {
+            HandlerKind::Place(_, Place::Buffer(_, sharing)) => *sharing,
+            _ => panic!("no buffer"),
+        })
+        .collect();
+    assert_eq!(sharing, [Sharing::Lent, Sharing::TakesOver(0)]);
     assert_eq!(kinds(Side::Ret), [("token", false), ("token", true), ("remaining", false)]);
 }
 

@@ -1,10 +1,13 @@
-//! The attribute: the errors, and the function in a form that gives no further ones.
+//! The attributes: the errors, and the function in a form that gives no further ones.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::quote;
-use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Stmt, parse_quote};
+use syn::{Attribute, FnArg, ItemFn, Meta, Pat, Stmt, Type, parse_quote};
 
-use crate::syntax::{FAMILY, RUST_KEYWORDS, Rejected, stripped, type_name};
+use crate::expand::private;
+use crate::syntax::{
+    FAMILY, HANDLER, Kind, RUST_KEYWORDS, Rejected, handler_static_name, stripped, type_name,
+};
 
 /// The errors of a family and, if it is one, the function: the toolkit's attributes stripped, the captured names
 /// bound. Anything else is emitted as it came.
@@ -16,7 +19,7 @@ pub(crate) fn family(rejected: &Rejected, item: TokenStream) -> TokenStream {
     let Some(function) = &rejected.function else {
         return quote! { #(#errors)* #item };
     };
-    let (vis, quiet) = (&function.vis, quiet(function));
+    let (vis, quiet) = (&function.vis, quiet(function, &FAMILY, &parse_quote!(i64)));
     // A method stands in an `impl`, which cannot have types.
     let is_method = function.sig.receiver().is_some();
     match (&errors[..], type_name(&function.sig.ident)) {
@@ -30,16 +33,39 @@ pub(crate) fn family(rejected: &Rejected, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The function with what the compiler would complain of in second place taken away.
-fn quiet(function: &ItemFn) -> ItemFn {
+/// The errors of a handler and, if it is one, the function; the first error is the value of the static, so that whoever
+/// names that gives no error either.
+pub(crate) fn handler(rejected: &Rejected, item: TokenStream) -> TokenStream {
+    let errors = rejected.errors.to_compile_errors();
+    let Some(function) = &rejected.function else {
+        return quote! { #(#errors)* #item };
+    };
+    let (vis, quiet, private) = (&function.vis, quiet(function, &HANDLER, &parse_quote!(usize)), private());
+    let is_method = function.sig.receiver().is_some();
+    match (&errors[..], handler_static_name(&function.sig.ident)) {
+        ([first, others @ ..], Ok(name)) if !is_method => quote! {
+            #[allow(dead_code)]
+            #vis static #name: #private::ffi::Handler = #first;
+            #(#others)*
+            #quiet
+        },
+        _ => quote! { #(#errors)* #quiet },
+    }
+}
+
+/// The function with what the compiler would complain of in second place taken away, and the names of its sizes bound.
+fn quiet(function: &ItemFn, kind: &Kind, size: &Type) -> ItemFn {
     let names = captured_names(function);
-    let mut function = stripped(function, &FAMILY);
+    let mut function = stripped(function, kind);
     // A `const` body could not call anything, and variadics and foreign types give errors of their own.
     function.sig.constness = None;
     function.sig.abi = None;
     function.sig.variadic = None;
     function.attrs.push(parse_quote!(#[allow(dead_code, unused_variables)]));
-    let bindings: Vec<Stmt> = names.into_iter().map(binding).collect();
+    if kind.attribute == HANDLER.attribute {
+        function.attrs.push(parse_quote!(#[allow(elided_lifetimes_in_paths)]));
+    }
+    let bindings: Vec<Stmt> = names.into_iter().map(|name| binding(name, size)).collect();
     function.block.stmts.splice(0..0, bindings);
     function
 }
@@ -58,11 +84,11 @@ impl Name {
 }
 
 /// A variable for a name; a constant for one in upper case, where a `let` would match a constant of the user's.
-fn binding(name: Name) -> Stmt {
+fn binding(name: Name, size: &Type) -> Stmt {
     let upper = name.ident().to_string().starts_with(char::is_uppercase);
     match name {
-        Name::Dim(name) if upper => parse_quote!(#[allow(dead_code)] const #name: i64 = 1;),
-        Name::Dim(name) => parse_quote!(#[allow(unused_variables)] let #name: i64 = 1;),
+        Name::Dim(name) if upper => parse_quote!(#[allow(dead_code)] const #name: #size = 1;),
+        Name::Dim(name) => parse_quote!(#[allow(unused_variables)] let #name: #size = 1;),
         Name::Leading(name) if upper => {
             parse_quote!(#[allow(dead_code)] const #name: ::std::vec::Vec<i64> = ::std::vec::Vec::new();)
         }

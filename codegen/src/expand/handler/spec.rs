@@ -1,0 +1,143 @@
+//! The signature as data.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
+use syn::Path;
+use syn::spanned::Spanned;
+
+use super::super::scope::{Scope, code, plain};
+use super::static_of;
+use crate::syntax::{Attr, Ctx, Handler, HandlerKind, HandlerParam, Place, Returns, Sharing, Side, Stage};
+
+/// The value of the `Spec`.
+pub(super) fn spec(handler: &Handler, scope: &Scope<'_>) -> TokenStream {
+    let options = &handler.options;
+    let name = plain(&handler.fn_name);
+    let target = options.target.as_ref().map_or_else(|| name.clone(), syn::LitStr::value);
+    let stage = Ident::new(&format!("{:?}", options.stage), Span::mixed_site());
+    let (data, params) = (scope.data(), params(handler, scope));
+    let fixed = |side| handler.places(side).filter(|(.., place)| !matches!(place, Place::Remaining)).count();
+    let args = fixed(Side::Arg);
+    let (rest_args, rest_rets) = (rest(handler, Side::Arg), rest(handler, Side::Ret));
+    let attrs = sorted(handler).into_iter().map(|(_, attr)| attr_spec(attr));
+    // What another stage of the call takes is in its attributes too.
+    let open_attrs = handler.takes_all_attrs() || options.stage != Stage::Execute;
+    let (user_data, command_buffer) = (user_data(handler), options.command_buffer);
+    let stages = stages(handler);
+    let state = match &handler.returns {
+        Returns::State(ty) => {
+            let of =
+                quote_spanned! {ty.span().resolved_at(Span::mixed_site())=> __dispatch::ffi::StateType::of };
+            code! { ::core::option::Option::Some(#of::<#ty>()) }
+        }
+        _ => code! { ::core::option::Option::None },
+    };
+    code! {
+        __dispatch::ffi::Spec {
+            name: #name,
+            target: #target,
+            stage: __dispatch::ffi::Stage::#stage,
+            scope: #data,
+            params: &[#(#params),*],
+            args: #args,
+            rest_args: #rest_args,
+            rest_rets: #rest_rets,
+            attrs: &[#(#attrs),*],
+            open_attrs: #open_attrs,
+            user_data: #user_data,
+            command_buffer: #command_buffer,
+            stages: #stages,
+            state: #state,
+        }
+    }
+}
+
+/// The attributes, ordered by name as a frame has them.
+pub(super) fn sorted(handler: &Handler) -> Vec<(&HandlerParam, &Attr)> {
+    let mut attrs: Vec<_> = handler.attrs().collect();
+    attrs.sort_by_key(|(_, attr)| attr.name.value());
+    attrs
+}
+
+/// One attribute, or one member of a struct, as data.
+pub(in crate::expand) fn attr_spec(attr: &Attr) -> TokenStream {
+    let (name, ty) = (attr.name.value(), &attr.ty);
+    let optional = attr.optional || attr.default.is_some();
+    let attr_value = attr_value(attr);
+    code! {
+        __dispatch::ffi::AttrSpec {
+            name: #name,
+            r#type: <#ty as #attr_value<'_>>::TYPE,
+            optional: #optional,
+        }
+    }
+}
+
+/// The trait of attributes at the span of a type, where the compiler complains if it is none.
+fn attr_value(attr: &Attr) -> TokenStream {
+    quote_spanned! {attr.ty.span().resolved_at(Span::mixed_site())=> __dispatch::ffi::AttrValue }
+}
+
+fn params(handler: &Handler, scope: &Scope<'_>) -> Vec<TokenStream> {
+    let param = |(index, _): &(usize, _)| {
+        let HandlerKind::Place(_, place) = &handler.params[*index].kind else {
+            unreachable!("a field is an argument or a result")
+        };
+        match place {
+            Place::Buffer(_, Sharing::Lent) => code! { __dispatch::ffi::Param::ALIASED },
+            Place::Buffer(_, Sharing::TakesOver(argument)) => {
+                let argument = scope.position(*argument);
+                code! { __dispatch::ffi::Param::alias(#argument) }
+            }
+            place if place.is_optional() => code! { __dispatch::ffi::Param::OPTIONAL },
+            _ => code! { __dispatch::ffi::Param::PLAIN },
+        }
+    };
+    scope.fields.iter().map(param).collect()
+}
+
+/// The name of what takes the remaining ones of a side.
+fn rest(handler: &Handler, side: Side) -> TokenStream {
+    match handler.places(side).find(|(.., place)| matches!(place, Place::Remaining)) {
+        Some((_, param, _)) => {
+            let name = plain(&param.name);
+            code! { ::core::option::Option::Some(#name) }
+        }
+        None => code! { ::core::option::Option::None },
+    }
+}
+
+/// Whether one of the context values reads data of the execution.
+fn user_data(handler: &Handler) -> TokenStream {
+    let reads = handler.params.iter().filter_map(|param| match &param.kind {
+        HandlerKind::Ctx(Ctx::UserData(_)) => Some(&param.ty),
+        _ => None,
+    });
+    let reads: Vec<TokenStream> =
+        reads.map(|ty| code! { <#ty as __dispatch::ffi::FromCall<'_>>::USER_DATA }).collect();
+    if reads.is_empty() {
+        code! { false }
+    } else {
+        code! { #(#reads)||* }
+    }
+}
+
+fn stages(handler: &Handler) -> TokenStream {
+    let options = &handler.options;
+    let stages = [&options.instantiate, &options.prepare, &options.initialize];
+    if stages.iter().all(|stage| stage.is_none()) {
+        return code! { __dispatch::ffi::Stages::NONE };
+    }
+    let handler_of = |path: &Option<Path>| match path {
+        None => code! { ::core::option::Option::None },
+        Some(path) => {
+            let name = static_of(path);
+            // At the span of the path, where the compiler complains if there is no such handler.
+            quote_spanned! {path.span().resolved_at(Span::mixed_site())=> ::core::option::Option::Some(&#name) }
+        }
+    };
+    let [instantiate, prepare, initialize] = stages.map(handler_of);
+    code! {
+        __dispatch::ffi::Stages { instantiate: #instantiate, prepare: #prepare, initialize: #initialize }
+    }
+}
