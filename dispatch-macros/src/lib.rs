@@ -274,3 +274,21 @@ pub fn output_tree(input: TokenStream) -> TokenStream {
 pub fn static_arg(input: TokenStream) -> TokenStream {
     dispatch_codegen::derive_static_arg(input.into()).into()
 }
+
+/// Makes a function a handler.
+#[proc_macro_attribute]
+pub fn ffi_handler(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    dispatch_codegen::ffi_handler(arguments.into(), item.into()).into()
+}
+
+/// Makes an enum or a struct the type of attributes of handlers.
+#[proc_macro_derive(AttrValue, attributes(attr))]
+pub fn attr_value(input: TokenStream) -> TokenStream {
+    dispatch_codegen::derive_attr_value(input.into()).into()
+}
+
+/// Checks buffers in the body of a handler.
+#[proc_macro]
+pub fn ffi_check(tokens: TokenStream) -> TokenStream {
+    dispatch_codegen::ffi_check(tokens.into()).into()
+}

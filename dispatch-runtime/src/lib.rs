@@ -68,7 +68,7 @@ pub use array::Array;
 pub use aval::Aval;
 pub use cache::{ByBytes, EvictionPolicy, Lru, Stats, Unbounded};
 pub use client::{Client, Device};
-pub use dispatch_macros::{InputTree, OutputTree, StaticArg, dispatch_family};
+pub use dispatch_macros::{InputTree, OutputTree, StaticArg, dispatch_family, ffi_handler};
 pub use dtype::DType;
 pub use engine::pjrt::{ClientOptions, CompileOptions};
 pub use error::{Error, Result};
@@ -89,6 +89,7 @@ pub mod prelude {
         Array, Aval, ByBytes, Client, ClientOptions, CompileCx, DType, Device, DevicePolicy, Dynamic,
         Element, Error, EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Inspection,
         Lru, OutputTree, Program, Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
+        ffi_handler,
     };
 }
 

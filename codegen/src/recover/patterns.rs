@@ -10,7 +10,9 @@ pub(crate) fn check(errors: &Found, names: &[(Ident, CaptureKind)]) -> TokenStre
     let errors = errors.to_compile_errors();
     let bindings = names.iter().map(|(name, kind)| match kind {
         CaptureKind::Dim => quote! { #[allow(unused_variables)] let #name: usize = 1; },
-        CaptureKind::Leading => quote! { #[allow(unused_variables)] let #name: &[i64] = &[]; },
+        CaptureKind::Leading => {
+            quote! { #[allow(unused_variables)] let #name: ::std::vec::Vec<usize> = ::std::vec::Vec::new(); }
+        }
     });
     quote! { #(#errors;)* #(#bindings)* }
 }

@@ -62,7 +62,6 @@ pub(crate) use kind::{FAMILY, HANDLER, Kind};
 pub(crate) use messages::Message;
 #[cfg(feature = "build")]
 pub(crate) use messages::messages;
-#[cfg(feature = "build")]
 pub(crate) use text::text;
 pub(crate) use words::RUST_KEYWORDS;
 #[cfg(feature = "build")]

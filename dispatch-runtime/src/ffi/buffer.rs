@@ -123,6 +123,31 @@ pub trait Described {
     fn span(&self) -> Span;
 }
 
+macro_rules! described_by_reference {
+    ($($reference:ty)*) => {
+        $(
+            impl<T: Described + ?Sized> Described for $reference {
+                #[inline(always)]
+                fn data_type(&self) -> DataType {
+                    (**self).data_type()
+                }
+
+                #[inline(always)]
+                fn shape(&self) -> &[i64] {
+                    (**self).shape()
+                }
+
+                #[inline(always)]
+                fn span(&self) -> Span {
+                    (**self).span()
+                }
+            }
+        )*
+    };
+}
+
+described_by_reference! { &T &mut T }
+
 /// The data of a buffer that may be absent.
 #[inline(always)]
 pub fn span(buffer: Option<&impl Described>) -> Span {

@@ -35,6 +35,14 @@ impl<'a> Call<'a> {
         Err(named(Error::internal("refuses a call that its signature allows")))
     }
 
+    /// Whether every attribute is one of the handler's, or of the handlers of its other stages.
+    pub fn knows_attrs(&self) -> bool {
+        let (spec, dictionary) = (self.spec(), self.dictionary());
+        let own = |name: &[u8]| spec.attrs.iter().any(|attr| attr.name.as_bytes() == name);
+        let known = |name: &[u8]| own(name) || spec.is_of_other_stage(name);
+        spec.allows_others() || (0..dictionary.len()).all(|i| dictionary.name(i).is_some_and(known))
+    }
+
     /// Finds the first thing that is wrong.
     fn check(&self) -> Result<()> {
         let spec = self.spec();
@@ -65,7 +73,9 @@ impl<'a> Call<'a> {
         self.check_rest("argument", spec.args, self.arg_count(), spec.rest_args, |i| self.arg_slot(i))?;
         self.check_rest("result", rets.len(), self.ret_count(), spec.rest_rets, |i| self.ret_slot(i))?;
         self.check_results()?;
-        match members(spec.name, spec.attrs, self.dictionary(), spec.open_attrs) {
+        match members(spec.name, spec.attrs, self.dictionary(), spec.allows_others(), &|name| {
+            spec.is_of_other_stage(name)
+        }) {
             Some(Mismatch { path, wrong }) if path.is_empty() => Err(Error::invalid_argument(wrong)),
             Some(Mismatch { path, wrong }) => {
                 Err(Error::invalid_argument(format!("attribute `{path}`: {wrong}")))
@@ -316,12 +326,14 @@ pub(super) fn dtypes_text(allowed: DTypeSpec) -> String {
     if names.is_empty() { last.to_owned() } else { format!("{} or {last}", names.join(", ")) }
 }
 
-/// Finds the first of the attributes, or of the members of a struct, that is wrong. `owner` has them.
+/// Finds the first of the attributes, or of the members of a struct, that is wrong. `owner` has them; others are no error
+/// if they are `elsewhere`, or all of them if it is `open`.
 pub(super) fn members(
     owner: &str,
     specs: &[AttrSpec],
     dictionary: Dictionary<'_>,
     open: bool,
+    elsewhere: &dyn Fn(&[u8]) -> bool,
 ) -> Option<Mismatch> {
     let mut known = vec![false; specs.len()];
     let mut unknown: Vec<&[u8]> = Vec::new();
@@ -334,6 +346,7 @@ pub(super) fn members(
                 return Some(Mismatch::of("it is given twice".into())?.inside(specs[at].name));
             }
             Some(_) => {}
+            None if elsewhere(name) => {}
             None => unknown.push(name),
         }
     }

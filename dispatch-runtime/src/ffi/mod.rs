@@ -31,11 +31,13 @@ pub use context::{
     DeviceOrdinal, ExecutionData, FromCall, RunId, Scope, Scratch, State, Stream, ThreadPool, UserData,
 };
 pub use data_type::DataType;
+pub use dispatch_macros::{AttrValue, ffi_check as check};
 pub use entry::Answer;
 pub use error::{Error, ErrorCode, Result};
 pub use frame::Call;
 pub use future::{Future, Promise, promise};
 pub use handler::{Entry, Handler};
+pub use pattern::Failed;
 pub use remaining::{RemainingArgs, RemainingRets};
 pub use spec::Stage;
 

@@ -15,24 +15,28 @@ pub enum Constraint<'p> {
     /// One of these ranks.
     Rank(&'p [usize]),
     /// All dimensions, behind leading ones.
-    Dims(PatternLead, &'p [PatternDim<'p>]),
+    Dims(PatternLead<'p>, &'p [PatternDim<'p>]),
     /// One dimension, counted from 0.
     Dim(usize, PatternDim<'p>),
     /// The shape of another buffer, and its name.
     Shape(&'p dyn Described, &'p str),
+    /// The dtype of another buffer, and its name.
+    SameDType(&'p dyn Described, &'p str),
     /// The dtype and the shape of another buffer, and its name.
     Like(&'p dyn Described, &'p str),
 }
 
 /// What may stand before the dimensions of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum PatternLead {
+pub enum PatternLead<'p> {
     /// Nothing.
     None,
     /// Any dimensions: `..`.
     Any,
     /// Any dimensions, under a name: `batch..`, by its index.
     Captured(usize),
+    /// These, which a name stands for already.
+    Is(&'p [usize], &'p str),
 }
 
 /// One dimension of a pattern.
@@ -83,12 +87,15 @@ impl<const SIZES: usize, const LEADS: usize> Pattern<'_, SIZES, LEADS> {
         let mut leads = [None; LEADS];
         for constraint in self.constraints {
             match *constraint {
-                Constraint::DType(_) | Constraint::Rank(_) => {}
+                Constraint::DType(_) | Constraint::SameDType(..) | Constraint::Rank(_) => {}
                 Constraint::Dims(lead, dims) => {
                     let (front, back) = shape.split_at(shape.len() - dims.len());
                     let mut holds = match lead {
                         PatternLead::None | PatternLead::Any => true,
                         PatternLead::Captured(n) => *leads[n].get_or_insert(front) == front,
+                        PatternLead::Is(known, _) => {
+                            known.iter().map(|n| *n as i64).eq(front.iter().copied())
+                        }
                     };
                     for (dim, size) in dims.iter().zip(back) {
                         holds = holds && fits(*dim, *size, &mut sizes);
@@ -137,7 +144,9 @@ impl<const SIZES: usize, const LEADS: usize> Pattern<'_, SIZES, LEADS> {
                     continue;
                 }
                 Constraint::DType(allowed) => dtypes_text(allowed),
-                Constraint::Like(other, name) if other.data_type() != got => {
+                Constraint::SameDType(other, name) | Constraint::Like(other, name)
+                    if other.data_type() != got =>
+                {
                     format!("{}, the dtype of `{name}`", other.data_type())
                 }
                 _ => continue,
@@ -191,11 +200,12 @@ impl<const SIZES: usize, const LEADS: usize> Pattern<'_, SIZES, LEADS> {
         }
     }
 
-    fn dims_text(&self, lead: PatternLead, dims: &[PatternDim<'_>]) -> String {
+    fn dims_text(&self, lead: PatternLead<'_>, dims: &[PatternDim<'_>]) -> String {
         let lead = match lead {
             PatternLead::None => None,
             PatternLead::Any => Some("..".to_owned()),
             PatternLead::Captured(n) => Some(format!("{}..", self.leads[n])),
+            PatternLead::Is(known, name) => Some(format!("{name}..={known:?}")),
         };
         let parts: Vec<String> = lead.into_iter().chain(dims.iter().map(|dim| self.dim_text(*dim))).collect();
         format!("[{}]", parts.join(","))
@@ -207,5 +217,23 @@ fn fits<const N: usize>(dim: PatternDim<'_>, size: i64, sizes: &mut [Option<i64>
         PatternDim::Any => true,
         PatternDim::Is(value, _) => i128::from(size) == value,
         PatternDim::Captured(n) => *sizes[n].get_or_insert(size) == size,
+    }
+}
+
+/// What a function returns in which an `ffi::check!` fails.
+#[diagnostic::on_unimplemented(
+    message = "`ffi::check!` returns an `ffi::Error`, and this function returns `{Self}`",
+    note = "a function with `ffi::check!` returns an `ffi::Result`, or a `Result` whose error is made from an `ffi::Error`"
+)]
+pub trait Failed {
+    /// The failure.
+    #[doc(hidden)]
+    fn failed(error: Error) -> Self;
+}
+
+impl<T, E: From<Error>> Failed for std::result::Result<T, E> {
+    #[cold]
+    fn failed(error: Error) -> Self {
+        Err(error.into())
     }
 }

@@ -67,6 +67,22 @@ pub struct Spec {
     pub state: Option<StateType>,
 }
 
+impl Spec {
+    /// Whether attributes that nobody declares are no error: because a function takes the dictionary of all, or because
+    /// this one belongs to another, which takes them.
+    pub fn allows_others(&self) -> bool {
+        self.open_attrs
+            || self.stage != Stage::Execute
+            || self.stages.iter().any(|handler| handler.spec().open_attrs)
+    }
+
+    /// Whether an attribute is one that the handler of another stage declares: the stages of a call share its attributes.
+    pub fn is_of_other_stage(&self, name: &[u8]) -> bool {
+        let declares = |spec: &Spec| spec.attrs.iter().any(|attr| attr.name.as_bytes() == name);
+        self.stages.iter().any(|handler| declares(handler.spec()))
+    }
+}
+
 /// What a field of the scope is, besides dtype and shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
@@ -117,6 +133,11 @@ pub struct Stages {
 impl Stages {
     /// None.
     pub const NONE: Stages = Stages { instantiate: None, prepare: None, initialize: None };
+
+    /// Those that there are.
+    pub fn iter(&self) -> impl Iterator<Item = &'static Handler> {
+        [self.instantiate, self.prepare, self.initialize].into_iter().flatten()
+    }
 
     /// The handler of a stage, by its number.
     pub fn get(&self, stage: c_int) -> Option<&'static Handler> {

@@ -199,16 +199,18 @@ fn memory(handler: &Handler) -> TokenStream {
         _ => None,
     });
     let places = || handler.places(Side::Arg).chain(handler.places(Side::Ret));
+    let counted = |place: &Place| {
+        !matches!(place, Place::Remaining | Place::Buffer(_, Sharing::Lent | Sharing::TakesOver(_)))
+    };
     let apart = if handler.places(Side::Ret).next().is_none() {
         None
-    } else if places().any(|(.., place)| matches!(place, Place::Remaining)) {
+    } else if !places().all(|(.., place)| counted(place)) {
         Some(require_or(code! { call.separate() }, &no()))
     } else {
         let spans = |side| {
             let spans = handler.places(side).filter_map(|(_, param, place)| {
                 let name = &param.name;
                 match place {
-                    Place::Buffer(_, Sharing::Lent) => None,
                     Place::Buffer(..) if place.is_optional() => {
                         Some(code! { __dispatch::ffi::span(#name.as_ref()) })
                     }
@@ -223,7 +225,8 @@ fn memory(handler: &Handler) -> TokenStream {
         let alone = rets.is_empty() || args.len() + rets.len() < 2;
         (!alone).then(|| require_or(code! { __dispatch::ffi::disjoint([#(#args),*], [#(#rets),*]) }, &no()))
     };
-    code! { #(#inherit)* #apart }
+    // Last, for it writes.
+    code! { #apart #(#inherit)* }
 }
 
 /// A value of the context, whose errors are its own.
@@ -237,7 +240,7 @@ fn context(param: &HandlerParam) -> TokenStream {
 fn answer(handler: &Handler, returned: &TokenStream) -> TokenStream {
     let span = handler.output.span().resolved_at(Span::mixed_site());
     match &handler.returns {
-        Returns::State(ty) => quote_spanned! {span=> __dispatch::ffi::set_state::<#ty>(call, #returned) },
+        Returns::State(ty) => quote_spanned! {span=> __dispatch::ffi::leave::<#ty>(call, #returned?) },
         _ => quote_spanned! {span=> __dispatch::ffi::Answer::answer(#returned, call) },
     }
 }

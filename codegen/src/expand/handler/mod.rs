@@ -65,11 +65,13 @@ fn body(handler: &Handler) -> ItemFn {
                 let i = i + 1;
                 quote!(#argument.dim(#argument.rank() - #i))
             }
-            Position::Leading => quote!(#private::lead(#argument.shape(), #rank)),
+            Position::Leading => quote!(#private::ffi::leading(&#argument, #rank)),
         };
         match capture.kind {
             CaptureKind::Dim => parse_quote!(#[allow(unused_variables)] let #name: usize = #value;),
-            CaptureKind::Leading => parse_quote!(#[allow(unused_variables)] let #name: &[i64] = #value;),
+            CaptureKind::Leading => {
+                parse_quote!(#[allow(unused_variables)] let #name: ::std::vec::Vec<usize> = #value;)
+            }
         }
     });
     let bindings: Vec<Stmt> = bindings.collect();

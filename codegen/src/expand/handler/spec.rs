@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, code, plain};
 use super::static_of;
-use crate::syntax::{Attr, Ctx, Handler, HandlerKind, HandlerParam, Place, Returns, Sharing, Side, Stage};
+use crate::syntax::{Attr, Ctx, Handler, HandlerKind, HandlerParam, Place, Returns, Sharing, Side};
 
 /// The value of the `Spec`.
 pub(super) fn spec(handler: &Handler, scope: &Scope<'_>) -> TokenStream {
@@ -20,8 +20,7 @@ pub(super) fn spec(handler: &Handler, scope: &Scope<'_>) -> TokenStream {
     let args = fixed(Side::Arg);
     let (rest_args, rest_rets) = (rest(handler, Side::Arg), rest(handler, Side::Ret));
     let attrs = sorted(handler).into_iter().map(|(_, attr)| attr_spec(attr));
-    // What another stage of the call takes is in its attributes too.
-    let open_attrs = handler.takes_all_attrs() || options.stage != Stage::Execute;
+    let open_attrs = handler.takes_all_attrs();
     let (user_data, command_buffer) = (user_data(handler), options.command_buffer);
     let stages = stages(handler);
     let state = match &handler.returns {

@@ -119,7 +119,7 @@ impl AttrType {
             },
             AttrType::Struct { name, members } => {
                 let Some(dictionary) = attr.dictionary() else { return wrong() };
-                check::members(name, members, dictionary, false)
+                check::members(name, members, dictionary, false, &|_| false)
             }
         }
     }
