@@ -399,7 +399,8 @@ fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n [u8]>) -> Option<Stri
         let other =
             std::str::from_utf8(other).ok().filter(|other| other.len() <= 4 * (wanted.len() + allowed))?;
         let edits = edits(&wanted, &other.to_lowercase().chars().collect::<Vec<_>>());
-        (edits <= allowed).then_some((edits, other))
+        // Another letter is another name, not a misspelt one.
+        (edits <= allowed && edits < wanted.len()).then_some((edits, other))
     });
     near.min_by_key(|(edits, _)| *edits).map(|(_, near)| near.to_owned())
 }
