@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::aval::list;
+use crate::custom_call::CustomCall;
 use crate::host::{HostArray, HostView};
 use crate::{Array, Aval, Result};
 
@@ -92,6 +93,34 @@ impl<O> Program<O> {
     /// A program from StableHLO bytecode (a portable artifact).
     pub fn bytecode(bytes: impl Into<Vec<u8>>) -> Result<Program<O>> {
         Ok(Program::new(Source::Bytecode(bytes.into())))
+    }
+
+    /// A program of one call of a function that is registered with the plugin: its arguments are the operands of the call,
+    /// its results those of the call.
+    ///
+    /// ```
+    /// use dispatch_runtime::custom_call::custom_call;
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// let x = Aval::new(DType::F32, [4]);
+    /// let results = [Aval::new(DType::F32, [2]), Aval::new(DType::I32, [2])];
+    /// let program = Program::<(Array, Array)>::custom_call(&custom_call("TopK").api_version(1), [x], results)?;
+    /// let client = Client::cpu()?;
+    /// let x = client.array(&[1f32, 4.0, 2.0, 3.0], [4])?;
+    /// assert_eq!(client.compile(program)?.execute(&[&x])?[1].to_vec::<i32>()?, [1, 3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`CustomCall::operation`].
+    pub fn custom_call(
+        call: &CustomCall,
+        operands: impl Into<Vec<Aval>>,
+        results: impl Into<Vec<Aval>>,
+    ) -> Result<Program<O>> {
+        let (operands, results) = (operands.into(), results.into());
+        Ok(Program::stablehlo(call.program(&operands, &results)?)?.with_outputs(results))
     }
 
     /// A program that is a Rust closure over host arrays, for [`Client::host`](crate::Client::host).

@@ -6,11 +6,11 @@
 use super::attribute::{Dictionary, Mismatch};
 use super::buffer::find_no_bool;
 use super::frame::{Call, Slot};
-use super::spec::{AttrSpec, Param};
+use super::spec::{AttrSpec, Spec};
 use super::{DataType, Error, Result, mend};
 use crate::aval::shape_text;
 use crate::error::counted;
-use crate::signature::{DTypeSpec, check_shapes};
+use crate::signature::{DTypeSpec, Scope, check_shapes};
 use crate::{DType, Error as CallError};
 
 impl<'a> Call<'a> {
@@ -46,9 +46,9 @@ impl<'a> Call<'a> {
     /// Finds the first thing that is wrong.
     fn check(&self) -> Result<()> {
         let spec = self.spec();
-        self.check_count("argument", self.arg_count(), spec.args, &spec.params[..spec.args], spec.rest_args)?;
+        check_count(spec, true, self.arg_count()).map_err(Error::invalid_argument)?;
+        check_count(spec, false, self.ret_count()).map_err(Error::invalid_argument)?;
         let rets = &spec.params[spec.args..];
-        self.check_count("result", self.ret_count(), rets.len(), rets, spec.rest_rets)?;
 
         let mut slots = Vec::new();
         let mut shapes = Vec::new();
@@ -105,71 +105,20 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn check_count(
-        &self,
-        role: &str,
-        got: usize,
-        most: usize,
-        params: &[Param],
-        rest: Option<&str>,
-    ) -> Result<()> {
-        let least = params.iter().filter(|param| !param.optional).count();
-        if got >= least && (got <= most || rest.is_some()) {
-            return Ok(());
-        }
-        let expected = match (least == most, rest) {
-            (_, Some(_)) => format!("at least {}", counted(least, role)),
-            (true, _) => counted(least, role),
-            (false, _) => format!("{least} to {}", counted(most, role)),
-        };
-        let first = if role == "argument" { 0 } else { self.spec().args };
-        let missing = match got < least {
-            true => format!(", without `{}`", self.spec().scope.fields[first + got].name),
-            false => String::new(),
-        };
-        Err(Error::invalid_argument(format!("expected {expected}, got {got}{missing}")))
-    }
-
     fn check_dtypes(&self, slots: &[Option<Slot<'a>>]) -> Result<()> {
-        let scope = &self.spec().scope;
-        for (field, slot) in slots.iter().enumerate() {
-            let Some(slot) = slot else { continue };
-            let got = slot.data_type();
-            let wrong = |expected: String| {
-                let place = self.place(field);
-                Err(Error::invalid_argument(format!("{place}: expected dtype {expected}, got {got}")))
-            };
-            if scope.fields[field].leaf.is_none() {
-                if got != DataType::TOKEN {
-                    return Err(Error::invalid_argument(format!(
-                        "{}: expected a token, got a buffer of {got}",
-                        self.place(field)
-                    )));
-                }
-                if slot.rank() != 0 {
-                    let place = self.place(field);
-                    return Err(Error::invalid_argument(format!(
-                        "{place}: expected a token, got one with sizes"
-                    )));
-                }
-                continue;
-            }
-            let (root, allowed) = scope.dtype_root(field);
-            let fits = match allowed {
-                DTypeSpec::Any => got.size().is_some(),
-                allowed => got.dtype().is_some_and(|dtype| allowed.allows(dtype)),
-            };
-            if !fits {
-                return wrong(dtypes_text(allowed));
-            }
-            let tied =
-                |other: &usize| scope.fields[*other].leaf.is_some() && scope.dtype_root(*other).0 == root;
-            let first = (0..field).filter(tied).find_map(|other| Some((other, slots[other]?.data_type())));
-            if let Some((other, dtype)) = first.filter(|(_, dtype)| *dtype != got) {
-                return wrong(format!("{dtype}, the dtype of `{}`", scope.fields[other].name));
-            }
+        let types: Vec<_> = slots.iter().map(|slot| slot.map(Slot::data_type)).collect();
+        check_dtypes(&self.spec().scope, &types)
+            .map_err(|(field, wrong)| Error::invalid_argument(format!("{}: {wrong}", self.place(field))))?;
+        let sized = |slot: &Option<Slot<'_>>| {
+            slot.is_some_and(|slot| slot.data_type() == DataType::TOKEN && slot.rank() != 0)
+        };
+        match slots.iter().position(sized) {
+            Some(field) => Err(Error::invalid_argument(format!(
+                "{}: expected a token, got one with sizes",
+                self.place(field)
+            ))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn check_rest(
@@ -251,6 +200,57 @@ impl<'a> Call<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a call may have so many arguments, or results.
+pub(crate) fn check_count(spec: &Spec, arguments: bool, got: usize) -> Result<(), String> {
+    let (args, rets) = spec.params.split_at(spec.args);
+    let (role, first, params, rest) = match arguments {
+        true => ("argument", 0, args, spec.rest_args),
+        false => ("result", spec.args, rets, spec.rest_rets),
+    };
+    let (least, most) = (params.iter().filter(|param| !param.optional).count(), params.len());
+    if got >= least && (got <= most || rest.is_some()) {
+        return Ok(());
+    }
+    let expected = match (least == most, rest) {
+        (_, Some(_)) => format!("at least {}", counted(least, role)),
+        (true, _) => counted(least, role),
+        (false, _) => format!("{least} to {}", counted(most, role)),
+    };
+    let missing = match got < least {
+        true => format!(", without `{}`", spec.scope.fields[first + got].name),
+        false => String::new(),
+    };
+    Err(format!("expected {expected}, got {got}{missing}"))
+}
+
+/// The first field whose dtype is wrong, and why; absent fields have none.
+pub(crate) fn check_dtypes(scope: &Scope, types: &[Option<DataType>]) -> Result<(), (usize, String)> {
+    for (field, got) in types.iter().enumerate() {
+        let Some(got) = *got else { continue };
+        let wrong = |expected: String| Err((field, format!("expected dtype {expected}, got {got}")));
+        if scope.fields[field].leaf.is_none() {
+            if got != DataType::TOKEN {
+                return Err((field, format!("expected a token, got a buffer of {got}")));
+            }
+            continue;
+        }
+        let (root, allowed) = scope.dtype_root(field);
+        let fits = match allowed {
+            DTypeSpec::Any => got.size().is_some(),
+            allowed => got.dtype().is_some_and(|dtype| allowed.allows(dtype)),
+        };
+        if !fits {
+            return wrong(dtypes_text(allowed));
+        }
+        let tied = |other: &usize| scope.fields[*other].leaf.is_some() && scope.dtype_root(*other).0 == root;
+        let first = (0..field).filter(tied).find_map(|other| Some((other, types[other]?)));
+        if let Some((other, dtype)) = first.filter(|(_, dtype)| *dtype != got) {
+            return wrong(format!("{dtype}, the dtype of `{}`", scope.fields[other].name));
+        }
+    }
+    Ok(())
 }
 
 /// Something wrong with a buffer that a sound program cannot cause.
@@ -391,7 +391,7 @@ pub(super) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n [u8]>) 
 }
 
 /// The name that is nearly this one.
-fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n [u8]>) -> Option<String> {
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n [u8]>) -> Option<String> {
     let wanted: Vec<char> = name.to_lowercase().chars().collect();
     let allowed = (wanted.len() / 3).max(1);
     let near = names.filter_map(|other| {

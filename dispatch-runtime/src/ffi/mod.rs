@@ -27,6 +27,7 @@ pub(crate) mod types;
 pub use any::{Aliased, AnyBuffer, AnyBufferMut, Token};
 pub use attribute::{Attr, AttrValue, Dictionary, Items, Pointer};
 pub use buffer::{Argument, Buffer, BufferMut, Described, Output};
+pub(crate) use check::{check_count, check_dtypes, nearest};
 pub use context::{
     DeviceOrdinal, ExecutionData, FromCall, RunId, Scope, Scratch, State, Stream, ThreadPool, UserData,
 };

@@ -53,6 +53,7 @@ use std::panic::Location;
 
 use smallvec::smallvec;
 
+pub use crate::custom_call::{Attribute, CustomCall, custom_call};
 pub use axes::{Axes, Keep, keep};
 pub use control::{Carry, fori, if_else, switch, while_loop};
 pub use function::Function;
@@ -61,8 +62,8 @@ pub use operand::{Arg, Scalar};
 pub use operand::{Operand, Operands};
 #[doc(hidden)]
 pub use ops::Part;
-pub use ops::{Attribute, Conv, CustomCall, Key, Padding, Results, Window, custom_call, raw};
 pub use ops::{Combine, GatherOptions, ScatterOptions, Slice, Slices, Step, concatenate, stack, step};
+pub use ops::{Conv, Key, Padding, Results, Window, raw};
 pub use ops::{Transpose, TriangularOptions, einsum};
 pub use scan::scan;
 pub use value::Value;

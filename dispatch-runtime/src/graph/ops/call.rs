@@ -4,10 +4,9 @@ use super::super::make::{self, Extra};
 use super::super::operand::Arg;
 use super::super::poison::{Reason, attempt};
 use super::super::value::Value;
-use super::attribute::{Attribute, Dictionary, bare};
-use crate::Aval;
-use crate::aval::short;
+use crate::custom_call::{CustomCall, Operands, Text};
 use crate::error::counted;
+use crate::{Aval, Client};
 
 /// What an operation of the user gives: the dtype and shape of one value, or of several.
 ///
@@ -179,215 +178,57 @@ fn make_call<R: Results>(
     }
 }
 
-/// A call of a function that is registered with the device's plugin under this name.
-///
-/// What the name means is the plugin's affair: an unknown one is an error of the compiler.
-///
-/// ```
-/// use dispatch_runtime::graph::{Graph, custom_call};
-/// use dispatch_runtime::prelude::*;
-///
-/// // A target of the compiler itself, known everywhere.
-/// let graph = Graph::new();
-/// let x = graph.input("x", &Aval::new(DType::F32, [4]));
-/// let [values, indices] = custom_call("TopK")
-///     .api_version(1)
-///     .call(&[&x], [Aval::new(DType::F32, [2]), Aval::new(DType::I32, [2])]);
-/// let client = Client::cpu()?;
-/// let executable = client.compile(graph.program((values, indices))?)?;
-/// let x = client.array(&[1f32, 4.0, 2.0, 3.0], [4])?;
-/// let results = executable.execute(&[&x])?;
-/// assert_eq!(results[0].to_vec::<f32>()?, [4.0, 3.0]);
-/// assert_eq!(results[1].to_vec::<i32>()?, [1, 3]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn custom_call(target: impl Into<String>) -> CustomCall {
-    CustomCall {
-        target: target.into(),
-        version: 4,
-        attributes: Dictionary::default(),
-        config: None,
-        annotations: Dictionary::default(),
-        side_effect: false,
-        layouts: None,
-        aliases: Vec::new(),
-    }
-}
-
-/// What is said of a custom call before it is made; see [`custom_call`].
-#[derive(Clone, Debug)]
-#[must_use = "it is made by `call`"]
-pub struct CustomCall {
-    target: String,
-    version: i32,
-    attributes: Dictionary,
-    config: Option<String>,
-    annotations: Dictionary,
-    side_effect: bool,
-    /// Of the operands and of the results.
-    layouts: Option<[Vec<Vec<i64>>; 2]>,
-    aliases: Vec<(usize, usize)>,
-}
-
 impl CustomCall {
-    /// How the target is called: 4, the usual, is a typed XLA FFI handler; 1 to 3 are older, untyped conventions.
-    pub fn api_version(mut self, version: i32) -> CustomCall {
-        self.version = version;
-        self
-    }
-
-    /// An attribute that an FFI handler (version 4) reads by name; the last one of a name counts.
-    pub fn attribute(mut self, name: impl AsRef<str>, value: impl Into<Attribute>) -> CustomCall {
-        self.attributes.set(name.as_ref(), value.into());
-        self
-    }
-
-    /// The string that a target of the versions 1 to 3 gets.
-    pub fn config(mut self, text: impl Into<String>) -> CustomCall {
-        self.config = Some(text.into());
-        self
-    }
-
-    /// An attribute of the operation itself, which the compiler reads: `mhlo.sharding`.
-    pub fn annotation(mut self, name: impl AsRef<str>, value: impl Into<Attribute>) -> CustomCall {
-        self.annotations.set(name.as_ref(), value.into());
-        self
-    }
-
-    /// Says that the call does more than give its results: it is not left out, nor are two of them one.
-    ///
-    /// It is part of the program only if a result of the program depends on it.
-    pub fn side_effect(mut self) -> CustomCall {
-        self.side_effect = true;
-        self
-    }
-
-    /// The order of dimensions in memory that the target wants for each operand and result, innermost first: `[1, 0]` is
-    /// a row-major matrix, which is what it gets where nothing is said.
-    pub fn layouts(
-        mut self,
-        operands: impl IntoIterator<Item = Vec<i64>>,
-        results: impl IntoIterator<Item = Vec<i64>>,
-    ) -> CustomCall {
-        self.layouts = Some([operands.into_iter().collect(), results.into_iter().collect()]);
-        self
-    }
-
-    /// Lets a result take the memory of an operand, which is copied before if it is used elsewhere.
-    pub fn alias(mut self, operand: usize, result: usize) -> CustomCall {
-        self.aliases.push((operand, result));
-        self
-    }
-
     /// Makes the call.
     ///
     /// # Errors
     ///
     /// The target has no name, the version is none of 1 to 4 or does not go with [`attribute`](CustomCall::attribute) or
-    /// [`config`](CustomCall::config), a layout is no order of the dimensions, or an alias is of two types.
+    /// [`config`](CustomCall::config), an attribute is none that a handler can be given, a layout is no order of the
+    /// dimensions, or an alias is of two types.
     ///
     /// # Panics
     ///
     /// There is no result, so that nothing could carry the call into a program.
     #[track_caller]
     pub fn call<R: Results>(&self, operands: &[&Value], results: R) -> R::Values {
-        make_call("custom_call", operands, results, |results| {
-            let text = self.text(operands, results);
-            let text = text.map_err(|reason| format!("target `{}`: {reason}", self.target))?;
-            Ok((text, self.side_effect))
+        make_call("custom_call", operands, results, |results| self.line(operands, results))
+    }
+
+    /// Registers the handler, if it is known, with a client, and makes the call.
+    #[track_caller]
+    pub(in super::super) fn call_on<R: Results>(
+        &self,
+        client: Client,
+        operands: &[&Value],
+        results: R,
+    ) -> R::Values {
+        make_call("call", operands, results, |results| {
+            if let Some(handler) = self.handler() {
+                let registered = client.register_ffi_handler(handler.target(), handler);
+                registered.map_err(|error| error.to_string())?;
+            }
+            self.line(operands, results)
         })
     }
 
-    fn text(&self, operands: &[&Value], results: &[Aval]) -> Result<String, Reason> {
-        if self.target.is_empty() {
-            return Err("a target needs a name".into());
-        }
-        let mut said = self.annotations.clone();
-        if self.attributes.names().chain(said.names()).any(str::is_empty) {
-            return Err("an attribute needs a name".into());
-        }
-        // What is usual is left out: some targets of version 1 are known by having nothing but what they need.
-        if self.version != 1 {
-            said.set("api_version", self.version.into());
-        }
-        if let Some(config) = self.backend_config()? {
-            said.set("backend_config", config);
-        }
-        if self.side_effect {
-            said.set("has_side_effect", true.into());
-        }
-        if let Some([for_operands, for_results]) = &self.layouts {
-            let operands: Vec<&Aval> = operands.iter().map(|value| value.aval()).collect();
-            let results: Vec<&Aval> = results.iter().collect();
-            said.set("operand_layouts", layouts("operand", for_operands, &operands)?);
-            said.set("result_layouts", layouts("result", for_results, &results)?);
-        }
-        if !self.aliases.is_empty() {
-            said.set("output_operand_aliases", self.aliases(operands, results)?);
-        }
+    /// The operation with places for its operands, and whether it has an effect.
+    fn line(&self, operands: &[&Value], results: &[Aval]) -> Result<(String, bool), Reason> {
+        let Text { head, said } = self.text(operands, results).map_err(|reason| self.named(&reason))?;
         // What an annotation says may contain dollars, which are no places.
-        let said = said.to_string().replace('$', "$$");
-        Ok(format!("stablehlo.custom_call @{}({}) {said}", bare(&self.target), make::places(operands.len())))
-    }
-
-    fn backend_config(&self) -> Result<Option<Attribute>, Reason> {
-        match (self.version, &self.config) {
-            (1..=3, _) if !self.attributes.is_empty() => {
-                Err(format!("version {} takes a `config`, not attributes", self.version))
-            }
-            (1..=3, config) => Ok(config.as_deref().map(Attribute::from)),
-            (4, Some(_)) => Err("version 4 takes attributes, not a `config`".into()),
-            (4, None) => Ok(Some(Attribute::mlir(self.attributes.to_string()))),
-            _ => Err(format!("there is no version {}, only 1 to 4", self.version)),
-        }
-    }
-
-    fn aliases(&self, operands: &[&Value], results: &[Aval]) -> Result<Attribute, Reason> {
-        let mut list = Vec::new();
-        for &(i, j) in &self.aliases {
-            let (Some(operand), Some(result)) = (operands.get(i), results.get(j)) else {
-                let (operands, results) =
-                    (counted(operands.len(), "operand"), counted(results.len(), "result"));
-                return Err(format!(
-                    "result {j} cannot take the memory of operand {i}: there are {operands} and {results}"
-                ));
-            };
-            if operand.aval() != result {
-                let result = short(result.dtype(), result.shape());
-                return Err(format!(
-                    "result {j}, {result}, cannot take the memory of operand {i}, {operand:?}"
-                ));
-            }
-            if self.aliases.iter().filter(|&&(k, l)| k == i || l == j).count() > 1 {
-                return Err(format!("operand {i} or result {j} has two aliases"));
-            }
-            let place = if results.len() == 1 { String::new() } else { j.to_string() };
-            list.push(format!(
-                "#stablehlo.output_operand_alias<output_tuple_indices = [{place}], operand_index = {i}, operand_tuple_indices = []>"
-            ));
-        }
-        Ok(Attribute::mlir(format!("[{}]", list.join(", "))))
+        let (places, said) = (make::places(operands.len()), said.replace('$', "$$"));
+        Ok((format!("{head}({places}) {said}"), self.has_side_effect()))
     }
 }
 
-/// The layouts of operands or results as an attribute.
-fn layouts(what: &str, layouts: &[Vec<i64>], avals: &[&Aval]) -> Result<Attribute, Reason> {
-    if layouts.len() != avals.len() {
-        return Err(format!("{} for {}", counted(layouts.len(), "layout"), counted(avals.len(), what)));
+impl Operands for [&Value] {
+    fn avals(&self) -> Vec<&Aval> {
+        self.iter().map(|value| value.aval()).collect()
     }
-    let mut list = Vec::new();
-    for (i, (layout, aval)) in layouts.iter().zip(avals).enumerate() {
-        let mut sorted = layout.clone();
-        sorted.sort_unstable();
-        if !sorted.iter().copied().eq(0..aval.rank() as i64) {
-            let aval = short(aval.dtype(), aval.shape());
-            return Err(format!("the layout {layout:?} is no order of the dimensions of {what} {i}, {aval}"));
-        }
-        // MLIR has no `dense<[]>` without elements.
-        let order = if layout.is_empty() { String::new() } else { format!("{layout:?}") };
-        list.push(format!("dense<{order}> : tensor<{}xindex>", layout.len()));
+
+    fn shown(&self, index: usize) -> String {
+        format!("{:?}", self[index])
     }
-    Ok(Attribute::mlir(format!("[{}]", list.join(", "))))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The operations: what each takes, what it gives, and how it is printed.
 
 mod activation;
-mod attribute;
 mod broadcast;
 mod call;
 mod compare;
@@ -29,8 +28,7 @@ mod sort;
 mod special;
 mod windows;
 
-pub use attribute::Attribute;
-pub use call::{CustomCall, Results, custom_call, raw};
+pub use call::{Results, raw};
 pub use conv::Conv;
 pub use einsum::einsum;
 pub use gather::GatherOptions;

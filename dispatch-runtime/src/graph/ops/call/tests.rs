@@ -1,4 +1,5 @@
 use super::*;
+use crate::custom_call::{Attribute, custom_call};
 use crate::graph::Graph;
 use crate::program::Source;
 use crate::{DType, Result};
