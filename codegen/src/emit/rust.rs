@@ -2,7 +2,7 @@
 
 use syn::Attribute;
 
-use crate::project::{DeclaredFamily, PackageModel};
+use crate::project::{DeclaredFamily, DeclaredHandler, PackageModel};
 use crate::syntax::{Count, Dynamic, DynamicKind, Leaves, Param, text};
 
 /// The head of the file. What savvy's macro writes for each function has no documentation.
@@ -17,11 +17,10 @@ const HEAD: &str = "\
 )]
 
 use dispatch_r::family::{self, Function};
-use savvy::savvy;
 ";
 
-/// What `.onLoad()`, `.onUnload()` and the functions of `pjrtdispatch` call.
-const TAIL: &str = "
+/// What `.onLoad()` and `.onUnload()` call.
+const LOADING: &str = "
 /// Called when the package is loaded.
 #[savvy]
 fn rs_attach_families(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
@@ -33,7 +32,27 @@ fn rs_attach_families(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
 fn rs_detach_families() -> savvy::Result<savvy::Sexp> {
     with_functions(family::detach)
 }
+";
 
+/// The same in a package with functions that programs call.
+const LOADING_HANDLERS: &str = "
+/// Called when the package is loaded.
+#[savvy]
+fn rs_attach_families(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    with_functions(|functions| family::attach(raise.0, functions))?;
+    with_handlers(handlers::attach)
+}
+
+/// Called when the package is unloaded.
+#[savvy]
+fn rs_detach_families() -> savvy::Result<savvy::Sexp> {
+    with_handlers(|package, _| handlers::detach(package))?;
+    with_functions(family::detach)
+}
+";
+
+/// What the functions of `pjrtdispatch` call.
+const TAIL: &str = "
 /// For `family_stats()` and its like.
 #[savvy]
 fn rs_family(name: savvy::Sexp, what: savvy::Sexp, args: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
@@ -57,12 +76,23 @@ const WIDTH: usize = 100;
 /// ```
 pub fn rust(package: &PackageModel) -> String {
     let mut text = HEAD.to_owned();
+    if !package.handlers.is_empty() {
+        text.push_str("use dispatch_r::handlers;\n");
+        text.push_str("use dispatch_runtime::ffi::Handler;\n");
+    }
+    text.push_str("use savvy::savvy;\n");
     for family in &package.families {
         text.push('\n');
         text.push_str(&function(family));
     }
     text.push('\n');
     text.push_str(&functions(package));
+    if package.handlers.is_empty() {
+        text.push_str(LOADING);
+    } else {
+        text.push_str(&handlers(package));
+        text.push_str(LOADING_HANDLERS);
+    }
     text.push_str(TAIL);
     text
 }
@@ -134,6 +164,23 @@ fn functions(package: &PackageModel) -> String {
         "/// Calls a function with the package's functions of R.\n\
          fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {{\n    run({list})\n}}\n"
     )
+}
+
+/// The list of the functions that programs call. A function gives it: the names of constants could be those of arguments.
+fn handlers(package: &PackageModel) -> String {
+    let handlers: String = package.handlers.iter().map(handler).collect();
+    format!(
+        "\n/// Calls a function with the package's name and the functions that programs call.\n\
+         fn with_handlers<T>(run: impl FnOnce(&str, &[&'static Handler]) -> T) -> T {{\n    \
+         run({:?}, &[\n{handlers}    ])\n}}\n",
+        package.name
+    )
+}
+
+fn handler(handler: &DeclaredHandler) -> String {
+    let conditions = handler.cfgs.iter().filter_map(condition);
+    let cfgs: String = conditions.map(|condition| format!("        #[cfg({condition})]\n")).collect();
+    format!("{cfgs}        &crate::{},\n", handler.path.join("::"))
 }
 
 fn path(family: &DeclaredFamily) -> String {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
-use syn::{Item, Path, Type};
+use syn::{Path, Type, Visibility};
 
 use super::cfg::{self, Holds};
-use super::declare::{Declarations, FamilyAt, first_item, place};
+use super::declare::{Declarations, FamilyAt, HandlerAt, first_item, place};
 use super::messages;
-use super::model::{DeclaredFamily, PackageModel, TypeNames};
+use super::model::{DeclaredFamily, DeclaredHandler, PackageModel, TypeNames};
 use super::names::{Entity, Names, scope};
 use super::r_files::Definition;
 use super::report::Mistakes;
@@ -45,7 +45,15 @@ pub(crate) fn check(
     let mut enums = BTreeSet::new();
     for family in exported {
         statics::check(package, names, &declarations, family, &mut enums, mistakes);
-        let Some(path) = reachable(package, names, family, mistakes) else { continue };
+        let item = Item {
+            what: "family",
+            name: family.model.type_name.to_string(),
+            function: &family.model.fn_name,
+            vis: &family.model.vis,
+            module: family.module,
+            source: family.source,
+        };
+        let Some(path) = reachable(package, names, &item, mistakes) else { continue };
         let source = &package.sources.sources[family.source];
         let r_name = r_name(family);
         families.push(DeclaredFamily {
@@ -59,9 +67,11 @@ pub(crate) fn check(
         });
     }
     qualify(package, &mut families);
+    let handlers = handlers(package, names, &declarations.handlers, mistakes);
     let names = type_names(package, names, &declarations);
     let Declarations { input_trees, output_trees, static_types, .. } = declarations;
-    PackageModel { name: package.name.to_owned(), families, input_trees, output_trees, static_types, names }
+    let name = package.name.to_owned();
+    PackageModel { name, families, handlers, input_trees, output_trees, static_types, names }
 }
 
 /// Families need the generated module: a root without `mod r_families;` is wrong.
@@ -122,11 +132,11 @@ fn type_names_of_families(package: &Package<'_>, exported: &[&FamilyAt], mistake
         let name = family.model.type_name.to_string();
         let items = package.sources.modules[family.module].items.iter();
         let types = items.filter_map(|(source, item)| match item {
-            Item::Struct(item) => Some((*source, &item.ident, &item.attrs)),
-            Item::Enum(item) => Some((*source, &item.ident, &item.attrs)),
-            Item::Union(item) => Some((*source, &item.ident, &item.attrs)),
-            Item::Type(item) => Some((*source, &item.ident, &item.attrs)),
-            Item::Trait(item) => Some((*source, &item.ident, &item.attrs)),
+            syn::Item::Struct(item) => Some((*source, &item.ident, &item.attrs)),
+            syn::Item::Enum(item) => Some((*source, &item.ident, &item.attrs)),
+            syn::Item::Union(item) => Some((*source, &item.ident, &item.attrs)),
+            syn::Item::Type(item) => Some((*source, &item.ident, &item.attrs)),
+            syn::Item::Trait(item) => Some((*source, &item.ident, &item.attrs)),
             _ => None,
         });
         // What is there under conditions only may be the other way round.
@@ -151,22 +161,77 @@ fn type_names_of_families(package: &Package<'_>, exported: &[&FamilyAt], mistake
     }
 }
 
-/// The path by which the generated module names a family's type. A private function and one in a private module are
-/// wrong, unless the type is re-exported.
+/// The handlers that the generated module registers. A target has one handler: a second one of its name is wrong, and so is
+/// one that the generated module cannot name. A package without that module registers its handlers itself.
+fn handlers(
+    package: &Package<'_>,
+    names: &Names<'_>,
+    handlers: &[HandlerAt],
+    mistakes: &mut Mistakes,
+) -> Vec<DeclaredHandler> {
+    if package.sources.r_families.is_none() {
+        return Vec::new();
+    }
+    let target = |handler: &HandlerAt| match &handler.model.options.target {
+        Some(name) => name.value(),
+        None => handler.model.fn_name.unraw().to_string(),
+    };
+    let mut out = Vec::new();
+    for (index, handler) in handlers.iter().enumerate() {
+        let source = &package.sources.sources[handler.source];
+        let (model, target_name) = (&handler.model, target(handler));
+        let open = |handler: &HandlerAt| cfg::holds(&handler.cfgs, package.features) == Holds::Open;
+        let before = handlers[..index].iter().find(|other| target(other) == target_name);
+        // Of two under conditions of the machine one may be there at a time.
+        if let Some(other) = before.filter(|other| !(open(other) && open(handler))) {
+            let at = place(&package.sources.sources[other.source], other.model.fn_name.span());
+            let at = format!("{}:{}", at.file.display(), at.line);
+            let span = model.options.target.as_ref().map_or(model.fn_name.span(), |name| name.span());
+            mistakes.at(source, span, messages::two_of_one_target(&target_name, at));
+        }
+        let item = Item {
+            what: "handler",
+            name: model.static_name.to_string(),
+            function: &model.fn_name,
+            vis: &model.vis,
+            module: handler.module,
+            source: handler.source,
+        };
+        if let Some(path) = reachable(package, names, &item, mistakes) {
+            let path = path.into_iter().map(raw).collect();
+            out.push(DeclaredHandler { path, cfgs: handler.cfgs.clone(), target: target_name });
+        }
+    }
+    out
+}
+
+/// What the generated module has to name, and where it is declared.
+struct Item<'a> {
+    /// What it is in messages: `family`, `handler`.
+    what: &'static str,
+    /// The name of the type or static.
+    name: String,
+    function: &'a Ident,
+    vis: &'a Visibility,
+    module: usize,
+    source: usize,
+}
+
+/// The path by which the generated module names a family's type or a handler's static. A private function and one in a
+/// private module are wrong, unless what is named is re-exported.
 fn reachable(
     package: &Package<'_>,
     names: &Names<'_>,
-    family: &FamilyAt,
+    item: &Item<'_>,
     mistakes: &mut Mistakes,
 ) -> Option<Vec<String>> {
-    let (modules, model) = (&package.sources.modules, &family.model);
-    let type_name = model.type_name.to_string();
-    if let Some(path) = names.path_for_all(family.module, &type_name) {
+    let modules = &package.sources.modules;
+    if let Some(path) = names.path_for_all(item.module, &item.name) {
         return Some(path);
     }
-    let own = &modules[family.module].path;
-    let message = if scope(&model.vis, own).is_empty() {
-        let mut at = Some(family.module);
+    let own = &modules[item.module].path;
+    let message = if scope(item.vis, own).is_empty() {
+        let mut at = Some(item.module);
         let mut private = own.last().cloned().unwrap_or_default();
         // The outermost private one, for the others are of no use before.
         while let Some((module, parent)) = at.and_then(|at| Some((&modules[at], modules[at].parent?))) {
@@ -175,11 +240,11 @@ fn reachable(
             }
             at = Some(parent);
         }
-        messages::private_module(&type_name, private)
+        messages::private_module(item.what, &item.name, private)
     } else {
-        messages::private_family(&model.fn_name, "pub(crate)")
+        messages::private_function(item.function, "pub(crate)")
     };
-    mistakes.at(&package.sources.sources[family.source], model.fn_name.span(), message);
+    mistakes.at(&package.sources.sources[item.source], item.function.span(), message);
     None
 }
 
@@ -212,7 +277,9 @@ fn raw(name: String) -> String {
 fn taken_symbols(sources: &Crate) -> BTreeSet<String> {
     let items = sources.modules.iter().flat_map(|module| &module.items);
     let own = items.filter_map(|(_, item)| match item {
-        Item::Fn(function) if function.attrs.iter().any(|attribute| attribute.path().is_ident("savvy")) => {
+        syn::Item::Fn(function)
+            if function.attrs.iter().any(|attribute| attribute.path().is_ident("savvy")) =>
+        {
             Some(function.sig.ident.unraw().to_string())
         }
         _ => None,

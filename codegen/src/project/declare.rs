@@ -14,10 +14,22 @@ use super::model::{Declared, Place};
 use super::names::Names;
 use super::report::Mistakes;
 use super::sources::{Crate, Module, Source, attributes, begin, cfgs, conditional};
-use crate::syntax::{self, Family, Found, InputTree, OutputTree, StaticArg};
+use crate::syntax::{self, Family, Found, Handler, InputTree, OutputTree, StaticArg};
 
 /// The name of the attribute.
 const FAMILY: &str = "dispatch_family";
+
+/// The name of the attribute of functions that compiled programs call.
+const HANDLER: &str = "ffi_handler";
+
+/// A handler, and where it stands; as [`FamilyAt`].
+#[derive(Debug)]
+pub(crate) struct HandlerAt {
+    pub(crate) model: Handler,
+    pub(crate) module: usize,
+    pub(crate) source: usize,
+    pub(crate) cfgs: Vec<Attribute>,
+}
 
 /// A family, and where it stands.
 #[derive(Debug)]
@@ -34,6 +46,8 @@ pub(crate) struct FamilyAt {
 #[derive(Debug, Default)]
 pub(crate) struct Declarations {
     pub(crate) families: Vec<FamilyAt>,
+    /// Those that are called when a program runs.
+    pub(crate) handlers: Vec<HandlerAt>,
     pub(crate) input_trees: Vec<Declared<InputTree>>,
     pub(crate) output_trees: Vec<Declared<OutputTree>>,
     pub(crate) static_types: Vec<Declared<StaticArg>>,
@@ -74,6 +88,7 @@ impl At<'_> {
             Item::Fn(function) => {
                 let (ours, others): (Vec<_>, Vec<_>) =
                     function.attrs.iter().cloned().partition(|attribute| self.is_family(attribute.path()));
+                self.handler(function, out, mistakes);
                 if ours.is_empty() {
                     self.no_family_inside(&function.block, "a function", mistakes);
                 } else {
@@ -119,6 +134,31 @@ impl At<'_> {
 
     fn is_family(&self, path: &Path) -> bool {
         self.names.is_ours(self.index, path, FAMILY)
+    }
+
+    /// A function with `#[ffi_handler]`, that the package registers when it is loaded.
+    fn handler(&self, function: &ItemFn, out: &mut Declarations, mistakes: &mut Mistakes) {
+        let is_ours = |attribute: &Attribute| self.names.is_ours(self.index, attribute.path(), HANDLER);
+        let (ours, others): (Vec<_>, Vec<_>) = function.attrs.iter().cloned().partition(is_ours);
+        // What else is wrong with the attribute itself the compiler says as well.
+        let [attribute] = ours.as_slice() else { return };
+        let arguments = match &attribute.meta {
+            Meta::Path(_) => TokenStream::new(),
+            Meta::List(list) => list.tokens.clone(),
+            Meta::NameValue(_) => return,
+        };
+        let plain = ItemFn { attrs: others, ..function.clone() };
+        match syntax::handler(arguments, plain.to_token_stream()) {
+            Ok(model) if model.options.stage == syntax::Stage::Execute => {
+                let cfgs = self.module.cfgs.iter().chain(cfgs(&plain.attrs)).cloned().collect();
+                out.handlers.push(HandlerAt { model, module: self.index, source: self.source, cfgs });
+            }
+            Ok(_) => {}
+            Err(rejected) => {
+                let otherwise = attribute_span(attribute);
+                rejected.errors.iter().for_each(|error| mistakes.all(self.file, error, otherwise));
+            }
+        }
     }
 
     fn family(

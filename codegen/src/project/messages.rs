@@ -70,13 +70,17 @@ messages! {
         "the type of the family `{function}` is named `{name}`, and there is one of this name",
         "the other one is in {place}; rename one"
     }
-    private_family(name, vis) {
+    private_function(name, vis) {
         "`{name}` is private to its module, and the generated functions are in another one",
         "write `{vis} fn {name}`"
     }
-    private_module(name, module) {
-        "module `{module}` is private, so the generated functions cannot name the family `{name}`",
-        "write `pub(crate) mod {module}`, or re-export the family's type `{name}` in the crate's root"
+    private_module(what, name, module) {
+        "module `{module}` is private, so the generated functions cannot name the {what} `{name}`",
+        "write `pub(crate) mod {module}`, or re-export `{name}` in the crate's root"
+    }
+    two_of_one_target(name, place) {
+        "a second handler of the target `{name}`",
+        "the first is in {place}; give one of them another name: `target = \"...\"`"
     }
     argument_twice(name) {
         "two arguments are named `{name}`", "rename one"

@@ -39,7 +39,7 @@ use crate::emit::RPackage;
 use crate::syntax::Family;
 use sources::Crate;
 
-pub use model::{Declared, DeclaredFamily, PackageModel, Place, TypeNames};
+pub use model::{Declared, DeclaredFamily, DeclaredHandler, PackageModel, Place, TypeNames};
 pub use r_files::{Definition, definitions};
 pub use report::{Mistake, Report};
 
@@ -154,6 +154,9 @@ pub fn read(folder: impl Into<PathBuf>) -> Result<Project, Error> {
         .families
         .iter()
         .map(|family| (family.module, family.model.type_name.to_string(), family.model.vis.clone()))
+        .chain(declarations.handlers.iter().map(|handler| {
+            (handler.module, handler.model.static_name.to_string(), handler.model.vis.clone())
+        }))
         .collect();
     let names = names::Names::new(&sources.modules, &types);
     let r_code = definitions(&package.folder)?;
@@ -169,7 +172,7 @@ pub fn read(folder: impl Into<PathBuf>) -> Result<Project, Error> {
         r_code: &r_code,
     };
     let model = check::check(&whole, &names, declarations, &mut mistakes);
-    if sources.r_families.is_some() && !model.families.is_empty() {
+    if sources.r_families.is_some() && !(model.families.is_empty() && model.handlers.is_empty()) {
         description::check(&read_file(&package.folder, Path::new("DESCRIPTION"))?, &mut mistakes);
     }
     if mistakes.count() > 0 {

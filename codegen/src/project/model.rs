@@ -14,6 +14,8 @@ pub struct PackageModel {
     pub name: String,
     /// The families that are functions of R, in the order of the module tree.
     pub families: Vec<DeclaredFamily>,
+    /// The functions that programs call, which are registered when the package is loaded, in the same order.
+    pub handlers: Vec<DeclaredHandler>,
     /// The structs of arguments, in the same order.
     pub input_trees: Vec<Declared<InputTree>>,
     /// The structs of results, in the same order.
@@ -44,6 +46,17 @@ pub struct DeclaredFamily {
     /// The name of its savvy function, unlike any other of the package: `rs_logistic`, so that R calls
     /// `savvy_rs_logistic__impl`, and that calls `savvy_rs_logistic__ffi`.
     pub symbol: String,
+}
+
+/// A function with `#[ffi_handler]` that is called when a program runs.
+#[derive(Clone, Debug)]
+pub struct DeclaredHandler {
+    /// The modules below the crate's root, then the static: `["math", "ROTATE_ADD"]`.
+    pub path: Vec<String>,
+    /// As [`DeclaredFamily::cfgs`].
+    pub cfgs: Vec<Attribute>,
+    /// The name that programs call it by.
+    pub target: String,
 }
 
 /// A declaration of a type, and where it stands.

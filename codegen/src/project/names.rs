@@ -49,7 +49,8 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The names in a crate, with these further types: the module of each, its name and its visibility.
+    /// The names in a crate, with these further items of which a path may be asked for: the module of each, its name and its
+    /// visibility.
     pub(crate) fn new(modules: &'a [Module], families: &[(usize, String, Visibility)]) -> Names<'a> {
         let mut names = Names { modules, entries: vec![BTreeMap::new(); modules.len()] };
         let mut imports = Vec::new();
