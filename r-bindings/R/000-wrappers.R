@@ -271,6 +271,21 @@
   .Call(savvy_rs_promise_value__impl, `x`)
 }
 
+# Registers the pointers of a named list, one for each platform.
+`rs_register_custom_call` <- function(`target_name`, `handler`, `package`) {
+  .Call(savvy_rs_register_custom_call__impl, `target_name`, `handler`, `package`)
+}
+
+# `function` is what `register_r_handler()` makes of the user's.
+`rs_register_r_handler` <- function(`name`, `function`) {
+  .Call(savvy_rs_register_r_handler__impl, `name`, `function`)
+}
+
+# Removes what belongs to a package that is unloaded; how many there were.
+`rs_remove_handlers` <- function(`package`) {
+  .Call(savvy_rs_remove_handlers__impl, `package`)
+}
+
 # The words of a static value, for the tests.
 `rs_static_words` <- function(`x`) {
   .Call(savvy_rs_static_words__impl, `x`)

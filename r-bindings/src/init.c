@@ -340,6 +340,21 @@ SEXP savvy_rs_promise_value__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_register_custom_call__impl(SEXP c_arg__target_name, SEXP c_arg__handler, SEXP c_arg__package) {
+    SEXP res = savvy_rs_register_custom_call__ffi(c_arg__target_name, c_arg__handler, c_arg__package);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_register_r_handler__impl(SEXP c_arg__name, SEXP c_arg__function) {
+    SEXP res = savvy_rs_register_r_handler__ffi(c_arg__name, c_arg__function);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_remove_handlers__impl(SEXP c_arg__package) {
+    SEXP res = savvy_rs_remove_handlers__ffi(c_arg__package);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_static_words__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_static_words__ffi(c_arg__x);
     return handle_result(res);
@@ -502,6 +517,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_promise_await__impl", (DL_FUNC) &savvy_rs_promise_await__impl, 1},
     {"savvy_rs_promise_is_ready__impl", (DL_FUNC) &savvy_rs_promise_is_ready__impl, 1},
     {"savvy_rs_promise_value__impl", (DL_FUNC) &savvy_rs_promise_value__impl, 1},
+    {"savvy_rs_register_custom_call__impl", (DL_FUNC) &savvy_rs_register_custom_call__impl, 3},
+    {"savvy_rs_register_r_handler__impl", (DL_FUNC) &savvy_rs_register_r_handler__impl, 2},
+    {"savvy_rs_remove_handlers__impl", (DL_FUNC) &savvy_rs_remove_handlers__impl, 1},
     {"savvy_rs_static_words__impl", (DL_FUNC) &savvy_rs_static_words__impl, 1},
     {"savvy_rs_tree_build__impl", (DL_FUNC) &savvy_rs_tree_build__impl, 1},
     {"savvy_rs_tree_child_kinds__impl", (DL_FUNC) &savvy_rs_tree_child_kinds__impl, 1},

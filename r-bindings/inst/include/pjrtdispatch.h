@@ -20,8 +20,8 @@
  *
  * The functions of this header raise R conditions of class pjrtdispatch_error, as R's own functions do: by a jump over
  * the frames of the caller. From C++ or Rust call them by R_UnwindProtect(), or call the table's functions, which never
- * jump: they give 1 and keep the error for error() and raise(). All are for R's thread, except retain(), release() and
- * donation(). In a process that was forked from the one that loaded pjrtdispatch they are errors.
+ * jump: they give 1 and keep the error for error() and raise(). All are for R's thread, except retain(), release(),
+ * donation() and those that concern handlers. In a process that was forked from the one that loaded pjrtdispatch they are errors.
  *
  * Structs and table state their size and are only appended to, so that a package that was built with another version of
  * this header goes on working; where that is impossible PJRTDISPATCH_VERSION changes, and the first call is an error
@@ -96,6 +96,23 @@ typedef struct pjrtdispatch_new_buffer {
     void (*release)(void *owner);
 } pjrtdispatch_new_buffer;
 
+/* A function that compiled programs call: an XLA_FFI_Handler of XLA's xla/ffi/api/c_api.h, or one with data of its own. */
+typedef struct pjrtdispatch_new_handler {
+    size_t size;
+    const char *target;   /* the name that programs call it by */
+    const char *platform; /* "cpu" or "cuda" */
+    /* The XLA_FFI_Handler*, which answers XLA's handshake itself; its library stays in the process. NULL if there is
+     * `call`: that gets `data` and the XLA_FFI_CallFrame*, for the stages below only, and gives an XLA_FFI_Error* or NULL. */
+    const void *entry;
+    void *(*call)(void *data, void *frame);
+    void *data;
+    void (*release)(void *data); /* once, on any thread, when nobody uses `data` any more, also if it is refused */
+    uint32_t stages; /* a bit each: 1 instantiate, 2 prepare, 4 initialize, 8 execute */
+    uint32_t traits; /* XLA's: 1 if calls may become part of a command buffer */
+    const char *owner; /* who may replace and remove it: "package mine"; NULL is nobody */
+    const char *name;  /* of the function, in messages; may be NULL */
+} pjrtdispatch_new_handler;
+
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */
 enum { PJRTDISPATCH_ASK = 0, PJRTDISPATCH_GIVE = 1, PJRTDISPATCH_TAKE_BACK = 2 };
 
@@ -138,6 +155,14 @@ typedef struct pjrtdispatch_table {
      * in which programs ran, and then have it shown. */
     const volatile unsigned char *printed;
     int (*show_printed)(void);
+
+    /* The functions that programs call, one list for the process. These are for any thread and keep no error.
+     * register_handler() gives the handler to the plugins of its platform, those that are loaded later too; 0, or 1 if it
+     * is refused, and then `tell(to, reason)` was called. remove_handlers() removes those of an owner, or only the target
+     * of a platform if `target` is not NULL; how many there were. handlers() calls `visit` for each target. */
+    int (*register_handler)(const pjrtdispatch_new_handler *handler, void (*tell)(void *to, const char *reason), void *to);
+    size_t (*remove_handlers)(const char *owner, const char *target, const char *platform);
+    void (*handlers)(void (*visit)(void *to, const char *target, const char *platform, const char *owner), void *to);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

@@ -31,6 +31,7 @@ pub mod family;
 mod fault;
 pub mod ffi;
 mod handle;
+pub mod handlers;
 mod main_thread;
 pub mod make;
 pub mod memory;

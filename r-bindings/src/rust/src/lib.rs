@@ -16,6 +16,7 @@ mod buffer;
 mod client;
 mod device;
 mod dispatcher;
+mod handler;
 mod plugin;
 mod program;
 mod promise;

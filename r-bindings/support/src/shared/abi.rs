@@ -83,7 +83,29 @@ pub struct Table {
     pub printed: *const AtomicBool,
     /// Shows what programs have printed.
     pub show_printed: unsafe extern "C" fn() -> c_int,
+
+    /// Registers a function that compiled programs call, with the plugins of its platform that are loaded, and later with
+    /// those that will be; 1 if it is refused, and then the reason was told. From any thread.
+    pub register_handler:
+        unsafe extern "C" fn(handler: *const NewHandler, tell: Tell, to: *mut c_void) -> c_int,
+    /// Removes the handlers of an owner, or with a target and its platform that one, if it is the owner's; how many there
+    /// were. Programs that call them fail from then on, with an error that says so. From any thread.
+    pub remove_handlers:
+        unsafe extern "C" fn(owner: *const c_char, target: *const c_char, platform: *const c_char) -> usize,
+    /// Tells all targets in the order of their names: `visit(to, target, platform, owner)`. From any thread.
+    pub handlers: unsafe extern "C" fn(visit: VisitHandler, to: *mut c_void),
 }
+
+/// Gets a text that lives during the call.
+pub type Tell = unsafe extern "C" fn(to: *mut c_void, text: *const c_char);
+
+/// Gets one target, its platform and its owner, texts that live during the call.
+pub type VisitHandler = unsafe extern "C" fn(
+    to: *mut c_void,
+    target: *const c_char,
+    platform: *const c_char,
+    owner: *const c_char,
+);
 
 // SAFETY: the table is a constant of the library that has it.
 unsafe impl Sync for Table {}
@@ -171,6 +193,34 @@ pub struct NewBuffer {
     pub release: Option<unsafe extern "C" fn(owner: *mut c_void)>,
 }
 
+/// A function that compiled programs call: an `XLA_FFI_Handler` (XLA's `xla/ffi/api/c_api.h`), or one with data of its own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NewHandler {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// The name that programs call it by.
+    pub target: *const c_char,
+    /// `cpu` or `cuda`.
+    pub platform: *const c_char,
+    /// The function, which answers XLA's handshake itself and whose library stays in the process; null if there is `call`.
+    pub entry: *const c_void,
+    /// The function, called with `data` and the call frame, for the stages below only.
+    pub call: Option<unsafe extern "C" fn(data: *mut c_void, frame: *mut c_void) -> *mut c_void>,
+    /// See `call`.
+    pub data: *mut c_void,
+    /// Called once, on any thread, when nobody will use `data` any more: also if the handler is refused.
+    pub release: Option<unsafe extern "C" fn(data: *mut c_void)>,
+    /// The stages that it takes part in, a bit each: 1 instantiate, 2 prepare, 4 initialize, 8 execute.
+    pub stages: u32,
+    /// XLA's traits: 1 if calls may become part of a command buffer.
+    pub traits: u32,
+    /// Who may replace and remove it, such as `package famglm`; null is nobody.
+    pub owner: *const c_char,
+    /// What messages call the function; may be null.
+    pub name: *const c_char,
+}
+
 /// A struct that states its size first, as its maker knows it.
 ///
 /// # Safety
@@ -185,6 +235,8 @@ unsafe impl Stated for DeviceInfo {}
 unsafe impl Stated for BufferInfo {}
 // SAFETY: as above.
 unsafe impl Stated for NewBuffer {}
+// SAFETY: as above.
+unsafe impl Stated for NewHandler {}
 
 /// Fills a struct of the other side, as far as that one knows it.
 ///

@@ -11,6 +11,7 @@ use dispatch_runtime::engine::pjrt::codes;
 use dispatch_runtime::{Array, Client, Device};
 
 use super::abi::*;
+use super::handlers;
 use crate::arg::slice;
 use crate::fault::{Condition, Fault, Result};
 use crate::ffi::*;
@@ -52,6 +53,7 @@ pub fn join() -> Result<SEXP> {
     };
     ROOM.get().table.set(Some(table));
     printing::watch(table.printed);
+    handlers::hand_over(table);
     Ok(nil())
 }
 

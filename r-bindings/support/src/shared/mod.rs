@@ -17,12 +17,16 @@
 //! | an array in another package | a reference to the buffer | when its last clone is dropped, on any thread |
 //! | the R object of another package's array | a reference to that array | as the first; the array's own package destroys it |
 //!
-//! The functions are called on R's thread, but for those that only count references. None of them jumps over the
+//! XLA has one list of the functions that programs call, so `pjrtdispatch` keeps that too: a package's own runtime hands
+//! over what is registered there ([`handlers`]).
+//!
+//! The functions are called on R's thread, but for those that only count references or concern handlers. None of them jumps over the
 //! caller's frames or unwinds into them: they give 1 and keep the error, which `raise()` raises. The libraries of both
 //! packages have to stay in the process (link with `-z nodelete`), for either calls the other when the last reference
 //! goes. A package that is loaded again finds the table as before.
 
 pub mod abi;
+mod handlers;
 mod join;
 mod provide;
 

@@ -12,6 +12,7 @@ use dispatch_runtime::{Array, Aval, Client, DType, Device};
 use smallvec::SmallVec;
 
 use super::abi::*;
+use super::handlers;
 use crate::anvl::{self, FIELDS};
 use crate::arg::{arg, slice};
 use crate::fault::{Fault, Result};
@@ -56,6 +57,9 @@ static TABLE: Table = Table {
     new_arrays,
     printed: &raw const printing::WAITING,
     show_printed,
+    register_handler: handlers::register,
+    remove_handlers: handlers::remove,
+    handlers: handlers::all,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -267,12 +267,116 @@ SEXP borrower_on_other_thread(SEXP x) {
     return Rf_ScalarLogical(j.refused);
 }
 
+/* The parts of xla/ffi/api/c_api.h that are needed here. */
+typedef struct {
+    size_t size;
+    struct {
+        size_t size;
+        void *extension;
+        int major, minor;
+    } version;
+    uint32_t traits;
+} ffi_metadata;
+typedef struct {
+    size_t size;
+    int type;
+    void *next;
+    ffi_metadata *metadata;
+} ffi_metadata_extension;
+typedef struct {
+    size_t size;
+    void *extension;
+    int dtype;
+    void *data;
+    int64_t rank;
+    const int64_t *dims;
+} ffi_buffer;
+typedef struct {
+    size_t size;
+    void *extension;
+    int64_t count;
+    const int *types;
+    void **values;
+} ffi_list;
+typedef struct {
+    size_t size;
+    ffi_metadata_extension *extension;
+    void *api, *ctx;
+    int stage;
+    ffi_list args, rets;
+} ffi_frame;
+
+/* Multiplies each element of an array of f32. */
+static void *twice(ffi_frame *frame, float factor) {
+    if (frame->extension && frame->extension->type == 1) {
+        frame->extension->metadata->version.major = 0;
+        frame->extension->metadata->version.minor = 1;
+        return NULL;
+    }
+    const ffi_buffer *from = frame->args.values[0], *to = frame->rets.values[0];
+    size_t n = 1;
+    for (int64_t i = 0; i < from->rank; i++) n *= (size_t)from->dims[i];
+    for (size_t i = 0; i < n; i++) ((float *)to->data)[i] = factor * ((const float *)from->data)[i];
+    return NULL;
+}
+static void *handler_twice(void *frame) { return twice(frame, 2); }
+static void *handler_thrice(void *frame) { return twice(frame, 3); }
+/* With data of its own. */
+static void *with_data(void *data, void *frame) { return twice(frame, *(float *)data); }
+
+static int released_handlers = 0;
+static void release_handler(void *data) {
+    (void)data;
+    released_handlers++;
+}
+
+SEXP borrower_handler(SEXP thrice) {
+    DL_FUNC function = Rf_asLogical(thrice) ? (DL_FUNC)handler_thrice : (DL_FUNC)handler_twice;
+    return R_MakeExternalPtrFn(function, R_NilValue, R_NilValue);
+}
+
+static void keep_reason(void *to, const char *reason) { strncpy(to, reason, 255); }
+
+/* Registers a handler with data by the table; the reason if it is refused. */
+SEXP borrower_register(SEXP target, SEXP platform, SEXP owner) {
+    static float factor = 4;
+    char reason[256] = {0};
+    pjrtdispatch_new_handler new = {sizeof new, CHAR(Rf_asChar(target)), CHAR(Rf_asChar(platform)), NULL, with_data,
+                                    &factor, release_handler, 8, 0, CHAR(Rf_asChar(owner)), "with_data"};
+    pjrtdispatch()->register_handler(&new, keep_reason, reason);
+    return Rf_mkString(reason);
+}
+
+static void count_target(void *to, const char *target, const char *platform, const char *owner) {
+    const char **found = to;
+    if (strcmp(target, found[0]) || strcmp(platform, "Host")) return;
+    found[1] = strcpy(R_alloc(strlen(owner) + 1, 1), owner);
+}
+
+/* Who owns a target on the CPU, if there is one. */
+SEXP borrower_owner(SEXP target) {
+    const char *found[2] = {CHAR(Rf_asChar(target)), NULL};
+    pjrtdispatch()->handlers(count_target, found);
+    return found[1] ? Rf_mkString(found[1]) : R_NilValue;
+}
+
+/* How many were removed, and how many were released in all. */
+SEXP borrower_remove(SEXP owner, SEXP target) {
+    const char *name = Rf_isNull(target) ? NULL : CHAR(Rf_asChar(target));
+    size_t removed = pjrtdispatch()->remove_handlers(CHAR(Rf_asChar(owner)), name, "cpu");
+    SEXP out = Rf_allocVector(INTSXP, 2);
+    INTEGER(out)[0] = (int)removed;
+    INTEGER(out)[1] = released_handlers;
+    return out;
+}
+
 #define ENTRY(name, n) {#name, (DL_FUNC)&name, n}
 static const R_CallMethodDef entries[] = {
     ENTRY(borrower_about, 1), ENTRY(borrower_client_of, 1), ENTRY(borrower_device_of, 1), ENTRY(borrower_is_buffer, 1),
     ENTRY(borrower_give, 2), ENTRY(borrower_lend, 2), ENTRY(borrower_lent, 0), ENTRY(borrower_hold, 1),
     ENTRY(borrower_let_go, 1), ENTRY(borrower_donation, 2), ENTRY(borrower_give_wrong, 1),
     ENTRY(borrower_ask_version, 1), ENTRY(borrower_code_of_error, 1), ENTRY(borrower_on_other_thread, 1),
+    ENTRY(borrower_handler, 1), ENTRY(borrower_register, 3), ENTRY(borrower_owner, 1), ENTRY(borrower_remove, 2),
     {NULL, NULL, 0},
 };
 

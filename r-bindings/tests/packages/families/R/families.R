@@ -275,6 +275,29 @@ never <- structure(
   class = "dispatch_family", family = "never"
 )
 
+#' @title \code{scale * b + c}, where \code{b} is repeated as often as it takes: a Rust function in the middle of a program
+#' @description
+#' \code{scale * b + c}, where \code{b} is repeated as often as it takes: a Rust function in the middle of a program.
+#' @details
+#' A program is compiled for each combination of dtypes, shapes and static values that is new,
+#' and kept for the calls that follow.
+#' @param b An array of dtype \code{f32} and shape \code{(_)}, where \code{_} is any size.
+#' @param c An array of dtype \code{f32} and shape \code{(_)}, where \code{_} is any size.
+#' @param scale A static whole number; by default \code{1L}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+rotated <- structure(
+  function(b, c, scale = 1L)
+    .Call(savvy_rs_rotated__impl, b, c, scale),
+  class = "dispatch_family", family = "rotated"
+)
+
 #' @title Arguments that have the names of other things, in Rust, in C and in R
 #' @description
 #' Arguments that have the names of other things, in Rust, in C and in R.

@@ -15,6 +15,7 @@ use dispatch_runtime::prelude::*;
 use dispatch_runtime::Device;
 use savvy::savvy;
 
+mod handlers;
 mod names;
 mod r_families;
 mod structures;

@@ -8,6 +8,8 @@
 )]
 
 use dispatch_r::family::{self, Function};
+use dispatch_r::handlers;
+use dispatch_runtime::ffi::Handler;
 use savvy::savvy;
 
 dispatch_r::export!(crate::Axpy as "axpy" = savvy_rs_axpy__ffi(x: array, y: array, scale: array));
@@ -48,6 +50,12 @@ dispatch_r::export!(crate::OnFirst as "on_first" = savvy_rs_on_first__ffi(x: arr
 dispatch_r::export!(crate::Never as "never" = savvy_rs_never__ffi(x: array));
 #[cfg(not(target_os = "none"))]
 dispatch_r::absent!("never" = savvy_rs_never__ffi(x));
+
+dispatch_r::export!(crate::handlers::Rotated as "rotated" = savvy_rs_rotated__ffi(
+    b: array,
+    c: array,
+    scale: fixed,
+));
 
 dispatch_r::export!(crate::names::Names as "names" = savvy_rs_names__ffi(
     args: array,
@@ -256,6 +264,7 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::Never>(),
         #[cfg(not(target_os = "none"))]
         &family::Absent("never"),
+        family::function::<crate::handlers::Rotated>(),
         family::function::<crate::names::Names>(),
         family::function::<crate::names::Family>(),
         #[cfg(not(windows))]
@@ -276,15 +285,24 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
     ])
 }
 
+/// Calls a function with the package's name and the functions that programs call.
+fn with_handlers<T>(run: impl FnOnce(&str, &[&'static Handler]) -> T) -> T {
+    run("families", &[
+        &crate::handlers::ROTATE_ADD,
+    ])
+}
+
 /// Called when the package is loaded.
 #[savvy]
 fn rs_attach_families(raise: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    with_functions(|functions| family::attach(raise.0, functions))
+    with_functions(|functions| family::attach(raise.0, functions))?;
+    with_handlers(handlers::attach)
 }
 
 /// Called when the package is unloaded.
 #[savvy]
 fn rs_detach_families() -> savvy::Result<savvy::Sexp> {
+    with_handlers(|package, _| handlers::detach(package))?;
     with_functions(family::detach)
 }
 

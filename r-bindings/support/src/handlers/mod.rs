@@ -1,0 +1,90 @@
+//! Functions that compiled programs call: those in the Rust code of packages, C functions that R has pointers to, and R
+//! functions.
+//!
+//! All are kept in one list of the process, by the runtime of `pjrtdispatch` (see [`shared`](crate::shared)). Nothing
+//! here starts a plugin: what is registered before one is loaded, the plugin gets with its first client.
+
+mod closure;
+
+use dispatch_runtime::ffi::Handler;
+use dispatch_runtime::ffi::registry::{self, Entry, Platform, Registration, StageSet};
+
+pub use closure::register_r;
+
+use crate::arg::Arg;
+use crate::entry::entry;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+
+/// How messages name a package as the owner of handlers; packages that are loaded again replace their own by it.
+pub fn owner(package: &str) -> String {
+    format!("package {package}")
+}
+
+/// Called when a package is loaded, after [`family::attach`](crate::family::attach): registers its handlers for the CPU.
+///
+/// An error if a target has the name of another package's, which names both; then none of the package's is registered.
+pub fn attach(package: &str, handlers: &[&'static Handler]) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let owner = owner(package);
+        for handler in handlers {
+            let of = Registration::of(handler.target(), Platform::Host, handler);
+            let registration = Registration { owner: &owner, ..of };
+            // SAFETY: a handler of this runtime is what the registry takes.
+            let done = unsafe { registry::register(&registration) };
+            if let Err(error) = done {
+                registry::remove_owner(&owner);
+                return Err(error.into());
+            }
+        }
+        Ok(nil())
+    })
+}
+
+/// Called when a package is unloaded: programs that call its handlers fail from then on, with an error that says why.
+pub fn detach(package: &str) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        registry::remove_owner(&owner(package));
+        Ok(nil())
+    })
+}
+
+/// Removes the handlers that belong to a package; how many there were.
+pub fn remove(package: &str) -> usize {
+    registry::remove_owner(&owner(package))
+}
+
+/// Registers a C function, an `XLA_FFI_Handler*` in an external pointer of R, for the platform of this name.
+pub fn register_pointer(target: &str, platform: &str, pointer: Arg<'_>, package: Option<&str>) -> Result<()> {
+    const WANTED: &str = "an external pointer to an XLA FFI handler";
+    if TYPEOF(pointer.get()) != EXTPTRSXP {
+        return Err(pointer.expected(WANTED));
+    }
+    // SAFETY: the object is a pointer.
+    let address = unsafe { R_ExternalPtrAddr(pointer.get()) };
+    if address.is_null() {
+        let got = "a null pointer: pointers do not outlive the session that made them";
+        return Err(Fault::argument("value", pointer.name(), WANTED, got));
+    }
+    let platform = Platform::named(platform).map_err(|_| {
+        let expected = "names of platforms, \"host\" or \"cuda\"";
+        Fault::argument("value", "handler", expected, format!("{platform:?}"))
+    })?;
+    let owner = package.map(owner).unwrap_or_default();
+    // SAFETY: R has no other way to tell that a pointer is one to a handler; the help says what it has to be. Pointers to
+    // functions have one size and form.
+    unsafe {
+        let entry =
+            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn(*mut _) -> *mut _>(address);
+        registry::register(&Registration {
+            target,
+            platform,
+            entry: Entry::Function(entry),
+            stages: StageSet::EXECUTE,
+            traits: 0,
+            owner: &owner,
+            name: "",
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Functions that programs call.
+
+use dispatch_runtime::ffi::{self, Buffer, BufferMut};
+use dispatch_runtime::graph::custom_call;
+use dispatch_runtime::prelude::*;
+
+/// `out[i] = scale * b[i % m] + c[i]`
+#[ffi_handler(target = "families_rotate_add")]
+pub(crate) fn rotate_add(
+    #[arg(shape = [m])] b: Buffer<f32>,
+    #[arg(shape = [n])] c: Buffer<f32>,
+    #[ret(shape = [n])] mut out: BufferMut<f32>,
+    #[attr(default = 1.0)] scale: f32,
+) -> ffi::Result<()> {
+    if m == 0 {
+        return Err(ffi::Error::invalid_argument("`b` is empty"));
+    }
+    for (o, c) in out.chunks_mut(m).zip(c.chunks(m)) {
+        for ((o, b), c) in o.iter_mut().zip(&b[..]).zip(c) {
+            *o = scale * b + c;
+        }
+    }
+    Ok(())
+}
+
+/// `scale * b + c`, where `b` is repeated as often as it takes: a Rust function in the middle of a program.
+#[dispatch_family(r_export)]
+pub(crate) fn rotated(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [_])] b: Value,
+    #[dynamic(dtype = f32, shape = [_])] c: Value,
+    #[static_arg(default = 1)] scale: i32,
+) -> Result<Program> {
+    let call = custom_call(&ROTATE_ADD).attribute("scale", scale);
+    let sum = cx.call(call, &[&b, &c], c.aval());
+    cx.program(sum)
+}

@@ -1,0 +1,267 @@
+# Functions that programs call: R functions, C functions (of the package `borrower`) and those of a package's Rust code
+# (`families`), which scripts/test-r installs.
+
+# A compiled program that calls a target with arguments of these types, and gives its results.
+calling <- function(target, operands, results, attributes = "", more = "") {
+  names <- paste0("%a", seq_along(operands))
+  given <- paste0("%r", seq_along(results))
+  pjrt_compile(pjrt_program(sprintf(
+    'func.func @main(%s) -> (%s) { %s "stablehlo.custom_call"(%s) {call_target_name = "%s", api_version = 4 : i32,
+      backend_config = {%s}%s} : (%s) -> (%s)\n return%s%s }',
+    paste0(names[seq_along(operands)], ": ", operands, collapse = ", "), toString(results),
+    if (length(results)) paste(toString(given), "=") else "", toString(names[seq_along(operands)]), target, attributes, more,
+    toString(operands), toString(results), if (length(results)) paste0(" ", toString(given)) else "",
+    if (length(results)) paste(" :", toString(results)) else ""
+  )))
+}
+
+vector3 <- mlir_type("f32", 3)
+
+test_that("an R function is called with R's arrays, and gives the results", {
+  seen <- NULL
+  register_r_handler("t_sum_and_rest", function(x, y, z) {
+    seen <<- list(x, y, z)
+    list(x + y, z == 2L)
+  })
+  types <- c(mlir_type("f64", c(2, 3)), mlir_type("f32", c(2, 3)), mlir_type("i32", integer()))
+  call <- calling("t_sum_and_rest", types, c(mlir_type("f64", c(2, 3)), mlir_type("bool", integer())))
+  x <- matrix(c(1, 2, 3, 4, 5, 6), 2)
+  out <- pjrt_execute(call, pjrt_buffer(x, dtype = "f64"), pjrt_buffer(10 * x), pjrt_scalar(2L))
+  expect_identical(seen, list(x, 10 * x, 2L))
+  expect_identical(as_array(out[[1]]), 11 * x)
+  expect_identical(as_array(out[[2]]), TRUE)
+})
+
+test_that("attributes are a named list", {
+  seen <- NULL
+  register_r_handler("t_attributes", function(x, attributes) {
+    seen <<- attributes
+    x * attributes$scale
+  })
+  attributes <- 'scale = 2.5 : f32, n = 3 : i32, flag = true, name = "\\C3\\A9", v = array<i32: 1, 2>, inner = {a = 1.0 : f64}'
+  call <- calling("t_attributes", vector3, vector3, attributes)
+  expect_identical(as.vector(as_array(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))))), c(2.5, 5, 7.5))
+  expect_identical(
+    seen[order(names(seen))],
+    list(flag = TRUE, inner = list(a = 1), n = 3L, name = "\u00e9", scale = 2.5, v = 1:2)
+  )
+  register_r_handler("t_no_attributes", function(x) x)
+  call <- calling("t_no_attributes", vector3, vector3, "scale = 1 : i32")
+  expect_error(
+    pjrt_execute(call, pjrt_buffer(1:3, dtype = "f32")),
+    "`t_no_attributes`: the call has attributes (scale), and the function no argument `attributes`",
+    fixed = TRUE
+  )
+})
+
+test_that("what an R function returns is checked", {
+  returns <- function(value, results = vector3) {
+    force(value)
+    register_r_handler("t_returns", function(x) value)
+    tryCatch(
+      {
+        lapply(pjrt_execute(calling("t_returns", vector3, results), pjrt_buffer(c(1, 2, 3)), simplify = FALSE), await)
+        "none"
+      },
+      pjrtdispatch_error = function(e) sub(".*`t_returns`: ", "", conditionMessage(e))
+    )
+  }
+  wanted <- "argument `value`: expected what becomes f32[3], got "
+  expect_match(returns(NULL), paste0(wanted, "NULL"), fixed = TRUE)
+  expect_match(returns("a"), paste0(wanted, "a string"), fixed = TRUE)
+  expect_match(returns(c(1, 2)), paste0(wanted, "double data of the dimensions (2)"), fixed = TRUE)
+  expect_match(returns(matrix(1:3, 1)), paste0(wanted, "integer data of the dimensions (1, 3)"), fixed = TRUE)
+  expect_match(returns(c(TRUE, FALSE, NA)), paste0(wanted, "logical data of the dimensions (3)"), fixed = TRUE)
+  expect_match(returns(list(1:3, 1:3)), "argument `value`: expected an array, or a list of one, got a list", fixed = TRUE)
+  expect_match(returns(1:3, c(vector3, vector3)), "expected a list of 2 arrays, got an integer vector", fixed = TRUE)
+  expect_match(
+    returns(list(1:3, 1:2), c(vector3, vector3)),
+    "argument `value[[2]]`: expected what becomes f32[3], got integer data of the dimensions (2)",
+    fixed = TRUE
+  )
+  expect_match(returns(c(1, 300, 2), mlir_type("i8", 3)), "`value", fixed = TRUE)
+  expect_identical(returns(1:3), "none")
+  expect_identical(returns(list(1:3)), "none")
+  expect_identical(returns(7, mlir_type("f32", integer())), "none")
+})
+
+test_that("an error in an R function is that of the program, and R goes on", {
+  register_r_handler("t_fails", function(x) stop("no ", length(x), " today"))
+  call <- calling("t_fails", vector3, vector3)
+  e <- expect_error(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))), class = "pjrtdispatch_error")
+  expect_match(conditionMessage(e), "`t_fails`: no 3 today", fixed = TRUE)
+  # Neither a restart nor a handler further out gets the jump over XLA's frames.
+  register_r_handler("t_jumps", function(x) invokeRestart("leave"))
+  call <- calling("t_jumps", vector3, vector3)
+  left <- withRestarts(tryCatch(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))), error = conditionMessage), leave = function() "left")
+  expect_match(left, "was left by R on another way", fixed = TRUE)
+  register_r_handler("t_warns", function(x) {
+    warning("once")
+    x
+  })
+  expect_warning(out <- pjrt_execute(calling("t_warns", vector3, vector3), pjrt_buffer(c(1, 2, 3))), "once")
+  expect_identical(as.vector(as_array(out)), c(1, 2, 3))
+})
+
+test_that("an R function is replaced by the next one of its name, also in programs that are there", {
+  register_r_handler("t_replaced", function(x) x + 1)
+  call <- calling("t_replaced", vector3, vector3)
+  x <- pjrt_buffer(c(1, 2, 3))
+  expect_identical(as.vector(as_array(pjrt_execute(call, x))), c(2, 3, 4))
+  for (i in 2:20) {
+    local({
+      n <- i
+      register_r_handler("t_replaced", function(x) x + n)
+    })
+    if (i %% 5 == 0) gc()
+    expect_identical(as.vector(as_array(pjrt_execute(call, x))), c(1, 2, 3) + i)
+  }
+})
+
+test_that("R's collector may run in an R function, and programs too", {
+  register_r_handler("t_collects", function(x) {
+    gc()
+    inner <- pjrt_execute(echo_program("f32", list(3L)), pjrt_buffer(as.vector(x)))
+    gc()
+    as_array(inner) + 1
+  })
+  call <- calling("t_collects", vector3, vector3)
+  f <- echo(compile = function(info) {
+    result <- echo_result(info, "cpu:0")
+    result$exec <- call
+    result
+  })$d
+  x <- anvl(c(1, 2, 3))
+  for (i in 1:3) {
+    expect_identical(as.vector(as_array(pjrt_execute(call, x$data))), c(2, 3, 4))
+    expect_identical(as.vector(as_array(dispatch(f, list(x))[[1]]$data)), c(2, 3, 4))
+  }
+  old <- gctorture2(20)
+  on.exit(gctorture2(old))
+  out <- as_array(dispatch(f, list(x))[[1]]$data)
+  gctorture2(old)
+  expect_identical(as.vector(out), c(2, 3, 4))
+})
+
+test_that("a program that names no registered target says which there are", {
+  register_r_handler("t_there", function(x) x)
+  e <- expect_error(calling("t_not_there", vector3, vector3), class = "pjrtdispatch_error")
+  expect_match(conditionMessage(e), "t_not_there", fixed = TRUE)
+  expect_match(conditionMessage(e), "t_there", fixed = TRUE)
+})
+
+test_that("wrong arguments are errors by name", {
+  expect_fault(register_r_handler("t_x", 1), "type", "argument `f`: expected a function, got a double value", "f")
+  expect_fault(register_r_handler("", identity), "value", "argument `name`: expected the name of a target, got an empty string", "name")
+  expect_error(register_r_handler(1, identity), "argument `name`: expected a string, got a double value", fixed = TRUE)
+  expect_error(pjrt_register_custom_call(NULL, list()), "argument `target_name`: expected a string, got NULL", fixed = TRUE)
+  register <- function(handler) pjrt_register_custom_call("t_wrong", handler)
+  expect_error(register(1), "argument `handler`: expected a list", fixed = TRUE)
+  expect_error(register(list()), "argument `handler`: expected a named list of external pointers", fixed = TRUE)
+  expect_error(register(list(1)), "argument `handler`: expected names for all elements", fixed = TRUE)
+  expect_error(
+    register(list(host = 1)), "argument `handler$host`: expected an external pointer to an XLA FFI handler, got a double value",
+    fixed = TRUE
+  )
+  expect_error(
+    register(list(host = methods::new("externalptr"))), "argument `handler$host`: expected an external pointer to an XLA FFI",
+    fixed = TRUE
+  )
+  expect_error(
+    pjrt_register_custom_call("t_wrong", list(host = 1), .package = 2), "argument `.package`: expected a string, got a double",
+    fixed = TRUE
+  )
+})
+
+test_that("a C function is registered by a pointer, for its package", {
+  skip_if_not_installed("borrower")
+  borrower <- asNamespace("borrower")
+  borrower$register_own("t_c_twice")
+  expect_identical(borrower$owner_of("t_c_twice"), "package borrower")
+  call <- calling("t_c_twice", vector3, vector3)
+  x <- pjrt_buffer(c(1, 2, 3))
+  expect_identical(as.vector(as_array(pjrt_execute(call, x))), c(2, 4, 6))
+  # The same again, and another one of the same package.
+  borrower$register_own("t_c_twice")
+  borrower$register_own("t_c_twice", thrice = TRUE)
+  expect_identical(as.vector(as_array(pjrt_execute(call, x))), c(3, 6, 9))
+  e <- expect_error(
+    pjrt_register_custom_call("t_c_twice", list(host = borrower$handler()), .package = "other"),
+    class = "pjrtdispatch_error"
+  )
+  expect_match(conditionMessage(e), "package borrower", fixed = TRUE)
+  expect_match(conditionMessage(e), "package other", fixed = TRUE)
+  expect_error(
+    pjrt_register_custom_call("t_c_tpu", list(tpu = borrower$handler())),
+    "argument `handler`: expected names of platforms, \"host\" or \"cuda\", got \"tpu\"", fixed = TRUE
+  )
+})
+
+test_that("the C table registers, tells and removes", {
+  skip_if_not_installed("borrower")
+  borrower <- asNamespace("borrower")
+  expect_identical(borrower$register("t_c_data"), "")
+  expect_identical(borrower$owner_of("t_c_data"), "the borrower")
+  expect_null(borrower$owner_of("t_c_data2"))
+  call <- calling("t_c_data", vector3, vector3)
+  expect_identical(as.vector(as_array(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))))), c(4, 8, 12))
+  # Assigned, for testthat may ask twice.
+  refused <- borrower$register("t_c_data", owner = "another")
+  expect_match(refused, "of the borrower is registered under it, and `with_data` of another is another", fixed = TRUE)
+  refused <- borrower$register("t_c_data", platform = "tpu")
+  expect_match(refused, "got \"tpu\"", fixed = TRUE)
+  released <- borrower$remove_of("nobody")[[2]]
+  # Those two were refused.
+  expect_identical(released, 2L)
+  expect_identical(borrower$remove_of("the borrower", "t_c_other"), c(0L, 2L))
+  expect_identical(borrower$remove_of("the borrower", "t_c_data"), c(1L, 3L))
+  expect_null(borrower$owner_of("t_c_data"))
+  e <- expect_error(await(pjrt_execute(call, pjrt_buffer(c(1, 2, 3)))), class = "pjrtdispatch_error")
+  expect_match(conditionMessage(e), "the borrower, which registered it, was unloaded or removed it", fixed = TRUE)
+})
+
+test_that("what is registered before the plugin is loaded is there with it, and starts nothing", {
+  skip_if_not_installed("borrower")
+  out <- run_r(c(
+    "library(pjrtdispatch)",
+    "register_r_handler('early', function(x) x + 1)",
+    "borrower::register_own('early_c')",
+    "stopifnot(!any(grepl('pjrt.*cpu', readLines('/proc/self/maps')) & grepl('xla', readLines('/proc/self/maps'))))",
+    "text <- 'func.func @main(%a: tensor<f32>) -> tensor<f32> {",
+    "  %b = stablehlo.custom_call @early(%a) {api_version = 4 : i32, backend_config = {}} : (tensor<f32>) -> tensor<f32>",
+    "  %c = stablehlo.custom_call @early_c(%b) {api_version = 4 : i32, backend_config = {}} : (tensor<f32>) -> tensor<f32>",
+    "  return %c : tensor<f32> }'",
+    "cat(as_array(pjrt_execute(pjrt_compile(pjrt_program(text)), pjrt_scalar(1))))"
+  ))
+  expect_identical(out[c("out", "status")], list(out = "4", status = 0L))
+})
+
+test_that("a package that is unloaded takes its targets along, and brings them back", {
+  skip_if_not_installed("borrower")
+  out <- run_r(c(
+    "library(pjrtdispatch)",
+    "borrower::register_own('parting')",
+    "text <- 'func.func @main(%a: tensor<f32>) -> tensor<f32> {",
+    "  %b = stablehlo.custom_call @parting(%a) {api_version = 4 : i32, backend_config = {}} : (tensor<f32>) -> tensor<f32>",
+    "  return %b : tensor<f32> }'",
+    "f <- pjrt_compile(pjrt_program(text))",
+    "call <- function() tryCatch(as_array(pjrt_execute(f, pjrt_scalar(1))), error = function(e) conditionMessage(e))",
+    "a <- call()",
+    "unloadNamespace('borrower')",
+    "b <- call()",
+    "borrower::register_own('parting', TRUE)",
+    "cat(a, grepl('package borrower, which registered it, was unloaded', b), call())"
+  ))
+  expect_identical(out[c("out", "status")], list(out = "2 TRUE 3", status = 0L))
+})
+
+test_that("the handlers of a package's Rust code are there when it is loaded", {
+  skip_if_not_installed("families")
+  families <- asNamespace("families")
+  expect_equal(as.vector(as_array(families$rotated(c(1, 2), c(10, 20, 30, 40), 3))), c(13, 26, 33, 46))
+  # Of R's own programs too.
+  types <- c(mlir_type("f32", 2), mlir_type("f32", 4))
+  call <- calling("families_rotate_add", types, types[[2]], "scale = 2.0 : f32")
+  out <- pjrt_execute(call, pjrt_buffer(c(1, 2)), pjrt_buffer(c(10, 20, 30, 40)))
+  expect_identical(as.vector(as_array(out)), c(12, 24, 32, 44))
+})
