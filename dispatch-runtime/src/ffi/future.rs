@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::abi::XLA_FFI_Future;
@@ -66,6 +67,14 @@ struct Waiting {
 // SAFETY: the functions of the plugin complete a future from any thread.
 unsafe impl Send for Waiting {}
 
+/// How many answers XLA waits for.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether XLA waits for an answer that may come from anywhere.
+pub(crate) fn answers_are_pending() -> bool {
+    PENDING.load(Ordering::Relaxed) > 0
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -81,6 +90,7 @@ impl Shared {
                     answer.map_err(|e| Status { code: e.code() as i32, message: e.message().to_owned() });
                 // SAFETY: the future was given to XLA and not completed: the state says both, and is over now.
                 unsafe { waiting.api.complete(waiting.future, answer) };
+                PENDING.fetch_sub(1, Ordering::Relaxed);
             }
             // A promise answers once.
             State::Answered(_) | State::Over => {}
@@ -129,6 +139,7 @@ impl Answer for Future {
         }
         let future = cx.api.future()?;
         let waiting = Waiting { api: cx.api, future, _kept: call.kept() };
+        PENDING.fetch_add(1, Ordering::Relaxed);
         let mut state = self.0.lock();
         match std::mem::replace(&mut *state, State::Over) {
             // Between the two looks the answer has come: the future is completed at once.

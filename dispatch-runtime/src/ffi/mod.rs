@@ -36,6 +36,7 @@ pub use dispatch_macros::{AttrValue, ffi_check as check};
 pub use entry::Answer;
 pub use error::{Error, ErrorCode, Result};
 pub use frame::Call;
+pub(crate) use future::answers_are_pending;
 pub use future::{Future, Promise, promise};
 pub use handler::{Entry, Handler};
 pub use pattern::Failed;

@@ -23,6 +23,7 @@ mod hlo;
 mod inspect;
 mod layout;
 mod mlir;
+mod nested;
 mod options;
 mod plugin;
 mod proto;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::abi::*;
 use super::call::{ErrorFunctions, Plugin, call, destroy_event};
 use super::engine::Shared;
-use super::layout;
+use super::{exit, layout, nested};
 use crate::host::HostArray;
 use crate::{DType, Error, Result};
 
@@ -18,6 +18,10 @@ use crate::{DType, Error, Result};
 ///
 /// `buffer` is alive.
 pub(super) unsafe fn await_ready(plugin: &Plugin, buffer: NonNull<PJRT_Buffer>) -> Result<()> {
+    if exit::is_worker() {
+        // SAFETY: by the caller's promise.
+        return unsafe { nested::await_ready(plugin, buffer) };
+    }
     // SAFETY: the buffer is alive; the event is ours and destroyed once, whether it brings an error or not.
     unsafe {
         let event = call!(plugin, PJRT_Buffer_ReadyEvent { buffer: buffer.as_ptr() })?.event;
