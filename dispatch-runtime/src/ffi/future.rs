@@ -133,39 +133,20 @@ impl fmt::Debug for Future {
 impl Answer for Future {
     fn answer(self, call: &Call<'_>) -> Result<()> {
         let cx = Cx::of(call)?;
-        // An answer that is there already needs no future.
-        if let State::Answered(_) = &*self.0.lock() {
-            return self.0.take_answer();
-        }
-        let future = cx.api.future()?;
-        let waiting = Waiting { api: cx.api, future, _kept: call.kept() };
-        PENDING.fetch_add(1, Ordering::Relaxed);
+        // Held until XLA has the future, so that nobody completes it before.
         let mut state = self.0.lock();
         match std::mem::replace(&mut *state, State::Over) {
-            // Between the two looks the answer has come: the future is completed at once.
-            State::Answered(answer) => {
-                *state = State::Waited(waiting);
-                drop(state);
-                // SAFETY: the future is of this plugin, and is completed here.
-                unsafe { call.set_future(future) };
-                self.0.complete(answer);
-            }
-            _ => {
-                // Before anybody can complete it, which is when the lock goes.
+            // An answer that is there already needs no future.
+            State::Answered(answer) => answer,
+            State::Open => {
+                let future = cx.api.future()?;
                 // SAFETY: the future is of this plugin; its promise completes it, dropped or not.
                 unsafe { call.set_future(future) };
-                *state = State::Waited(waiting);
+                PENDING.fetch_add(1, Ordering::Relaxed);
+                *state = State::Waited(Waiting { api: cx.api, future, _kept: call.kept() });
+                Ok(())
             }
-        }
-        Ok(())
-    }
-}
-
-impl Shared {
-    fn take_answer(&self) -> Result<()> {
-        match std::mem::replace(&mut *self.lock(), State::Over) {
-            State::Answered(answer) => answer,
-            _ => Err(Error::internal("a future has been answered twice")),
+            State::Waited(_) | State::Over => Err(Error::internal("a future has been returned twice")),
         }
     }
 }
@@ -186,18 +167,25 @@ fn left_by_panic(shared: Arc<Shared>) -> Option<Arc<Shared>> {
     shared
 }
 
-/// Runs a task; a panic becomes its text, which is also the error of the promises that the task held.
-pub(crate) fn catch<T>(task: impl FnOnce() -> T) -> Result<T, String> {
+/// A panic that was caught.
+pub(crate) struct Caught {
+    pub text: String,
+    /// Whether somebody hears of it by a promise.
+    pub told: bool,
+}
+
+/// Runs a task; the text of a panic is also the error of the promises that the task held.
+pub(crate) fn catch<T>(task: impl FnOnce() -> T) -> Result<T, Caught> {
     let outer = LEFT.with(|left| left.replace(Some(Vec::new())));
     let made = catch_unwind(AssertUnwindSafe(task));
     let left = LEFT.with(|left| left.replace(outer)).unwrap_or_default();
     made.map_err(|panic| {
-        let text = text_of(panic);
+        let (text, told) = (text_of(panic), !left.is_empty());
         for shared in left {
             shared.complete(Err(Error::internal(format!(
                 "the task that had promised an answer panicked: {text}"
             ))));
         }
-        text
+        Caught { text, told }
     })
 }

@@ -24,7 +24,8 @@ impl<'a> FromCall<'a> for DeviceOrdinal {
     }
 }
 
-/// The number of the execution, which all calls of one execution share and no other has.
+/// The number of the execution, which all its calls share. Whether another execution has another number is the plugin's
+/// choice: of the CPU plugins 0.115 numbers them, while 0.81 and 0.106 tell the launch id that the caller has given.
 ///
 /// A parameter `#[ctx] run: ffi::RunId`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

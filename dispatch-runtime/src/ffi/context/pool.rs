@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{Cx, FromCall};
 use crate::engine::host::panic_text;
-use crate::ffi::future::{self, Future, promise};
+use crate::ffi::future::{self, Caught, Future, promise};
 use crate::ffi::{Call, Error, Result};
 use crate::warning;
 
@@ -56,12 +56,13 @@ impl<'a> ThreadPool<'a> {
     /// Has a thread run a task, which may outlive the call. The handler does not wait for it: see [`ThreadPool::scope`]
     /// for tasks that it waits for, [`ThreadPool::spawn`] for one that the program waits for.
     ///
-    /// A panic of the task is an error of the promises that it holds, and a warning.
+    /// A panic of the task is the error of the promises that it holds; if there are none, it is a warning.
     pub fn schedule(&self, task: impl FnOnce() + Send + 'static) {
-        self.run(Box::new(move || {
-            if let Some(text) = future::catch(task).err() {
-                warning::warn(&format!("a task on the pool panicked: {text}"));
+        self.run(Box::new(move || match future::catch(task) {
+            Err(caught) if !caught.told => {
+                warning::warn(&format!("a task on the pool panicked: {}", caught.text));
             }
+            _ => {}
         }));
     }
 
@@ -69,8 +70,9 @@ impl<'a> ThreadPool<'a> {
     pub fn spawn(&self, task: impl FnOnce() -> Result<()> + Send + 'static) -> Future {
         let (promise, future) = promise();
         self.run(Box::new(move || {
-            let answer = future::catch(task)
-                .unwrap_or_else(|text| Err(Error::internal(format!("a task on the pool panicked: {text}"))));
+            let answer = future::catch(task).unwrap_or_else(|Caught { text, .. }| {
+                Err(Error::internal(format!("a task on the pool panicked: {text}")))
+            });
             promise.complete(answer);
         }));
         future
@@ -181,7 +183,7 @@ impl Tasks {
         let Some(task) = list.waiting.pop_front() else { return };
         list.running += 1;
         drop(list);
-        let panic = future::catch(task).err();
+        let panic = future::catch(task).err().map(|caught| caught.text);
         let mut list = self.lock();
         list.running -= 1;
         if list.panic.is_none() {
