@@ -173,7 +173,7 @@ macro_rules! common {
 
             #[inline(always)]
             fn span(&self) -> Span {
-                Span::new(self.slot.data().cast(), self.bytes)
+                if self.bytes == 0 { Span::EMPTY } else { Span::new(self.slot.data().cast(), self.bytes) }
             }
         }
 
@@ -264,13 +264,13 @@ impl<'a> AnyBufferMut<'a> {
 #[inline]
 pub fn inherit(from: &Aliased<'_>, to: &mut impl Described) -> bool {
     let (from, to) = (from.span(), to.span());
-    if from.end - from.start != to.end - to.start {
+    if from.bytes != to.bytes {
         return false;
     }
     if from.start != to.start {
         // SAFETY: both are as large as the buffers say; nobody uses the result's memory but its only reference, and
         // whether they overlap does not matter here.
-        unsafe { ptr::copy(from.start as *const u8, to.start as *mut u8, from.end - from.start) }
+        unsafe { ptr::copy(from.start as *const u8, to.start as *mut u8, from.bytes) }
     }
     true
 }

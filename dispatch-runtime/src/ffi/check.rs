@@ -163,7 +163,7 @@ impl<'a> Call<'a> {
             let alias = spec.params.get(spec.args + i).and_then(|param| param.alias);
             let Some(argument) = alias else { continue };
             let from = mend::span(self.arg_slot(argument));
-            let (from, to) = (from.end - from.start, span.end - span.start);
+            let (from, to) = (from.bytes, span.bytes);
             if from != to {
                 return Err(Error::invalid_argument(format!(
                     "result {}: it takes over the contents of `{}`, so expected {}, got {}",

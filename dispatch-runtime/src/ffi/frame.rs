@@ -359,12 +359,17 @@ impl<'a> Slot<'a> {
     #[inline(always)]
     pub(super) fn extent(self, size: usize) -> Option<Extent<'a>> {
         let dims = self.dims()?;
-        let mut len = 1usize;
+        // Without a way out for each size: a sign and an overflow are looked for at the end, and where the rank is
+        // known to be 1, what is left is one comparison.
+        let (mut len, mut signs, mut overflow) = (1usize, 0i64, false);
         for &n in dims {
-            len = len.checked_mul(usize::try_from(n).ok()?)?;
+            let (product, over) = len.overflowing_mul(n as usize);
+            (len, signs, overflow) = (product, signs | n, overflow | over);
         }
-        let bytes = len.checked_mul(size)?;
-        (bytes <= isize::MAX as usize).then_some(Extent { dims, len, bytes })
+        if signs < 0 || overflow || len > isize::MAX as usize / size.max(1) {
+            return None;
+        }
+        Some(Extent { dims, len, bytes: len * size })
     }
 
     /// A pointer for a slice of the data: not null, aligned, dangling if there is no data.
@@ -377,25 +382,32 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// The addresses of a buffer's data, as numbers; those of no data overlap nothing.
+/// The addresses of a buffer's data, as numbers. Those of no data are in no allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub(super) start: usize,
-    pub(super) end: usize,
+    pub(super) bytes: usize,
 }
 
 impl Span {
     /// No data.
-    pub const EMPTY: Span = Span { start: 0, end: 0 };
+    pub const EMPTY: Span = Span { start: 1, bytes: 0 };
 
     #[inline(always)]
     pub(super) fn new(data: *const u8, bytes: usize) -> Span {
-        if bytes == 0 { Span::EMPTY } else { Span { start: data as usize, end: data as usize + bytes } }
+        Span { start: data as usize, bytes }
     }
 
     #[inline(always)]
+    pub(super) fn end(self) -> usize {
+        self.start + self.bytes
+    }
+
+    /// Whether one begins inside of the other. Distances wrap around: one that is negative is larger than any buffer.
+    #[inline(always)]
     pub(super) fn overlaps(self, other: Span) -> bool {
-        self.start < other.end && other.start < self.end
+        (other.start.wrapping_sub(self.start) < self.bytes)
+            | (self.start.wrapping_sub(other.start) < other.bytes)
     }
 }
 

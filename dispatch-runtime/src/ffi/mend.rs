@@ -17,7 +17,7 @@ use super::frame::{Call, Slot, Span};
 pub(super) fn span(slot: Option<Slot<'_>>) -> Span {
     let bytes = |slot: Slot<'_>| Some(slot.extent(slot.data_type().size()?)?.bytes);
     let Some((slot, bytes)) = slot.and_then(|slot| Some((slot, bytes(slot)?))) else { return Span::EMPTY };
-    if slot.data().is_null() { Span::EMPTY } else { Span::new(slot.data().cast(), bytes) }
+    if bytes == 0 || slot.data().is_null() { Span::EMPTY } else { Span::new(slot.data().cast(), bytes) }
 }
 
 /// How many buffers are compared without asking for memory.
@@ -58,9 +58,9 @@ fn apart(spans: &mut [(Span, bool)]) -> bool {
     spans.sort_unstable_by_key(|(span, _)| span.start);
     let (mut any_end, mut ret_end) = (0, 0);
     spans.iter().all(|(span, is_ret)| {
-        let apart = *span == Span::EMPTY || span.start >= if *is_ret { any_end } else { ret_end };
-        any_end = any_end.max(span.end);
-        ret_end = if *is_ret { ret_end.max(span.end) } else { ret_end };
+        let apart = span.bytes == 0 || span.start >= if *is_ret { any_end } else { ret_end };
+        any_end = any_end.max(span.end());
+        ret_end = if *is_ret { ret_end.max(span.end()) } else { ret_end };
         apart
     })
 }
@@ -128,7 +128,7 @@ unsafe fn copy_declared(frame: NonNull<XLA_FFI_CallFrame>) -> XLA_FFI_CallFrame 
 
 /// A copy of the bytes there, aligned for every element type.
 fn copy_of(span: Span) -> Vec<u128> {
-    let bytes = span.end - span.start;
+    let bytes = span.bytes;
     let mut copy = vec![0u128; bytes.div_ceil(size_of::<u128>())];
     // SAFETY: the bytes are there, and the copy has room for them.
     unsafe { std::ptr::copy_nonoverlapping(span.start as *const u8, copy.as_mut_ptr().cast::<u8>(), bytes) };
