@@ -315,25 +315,31 @@ pub(super) static EVERYTHING: ffi::Handler = {
                         break '__accepted None;
                     }
                 }
-                // In the order of `SPEC.attrs`. For a function with `#[attrs] all: Dictionary`, which is
-                // `call.dictionary()`: `attrs.skip_to("eps");` before each, and no `finished`.
+                // In the order of `SPEC.attrs`. The stages of a call share its attributes, so those of other names are
+                // passed by, and looked at together; for a function with `#[attrs] all: Dictionary`, which is
+                // `call.dictionary()`, they are not even that. A function on its own says `finished` instead of both.
                 let mut attrs = call.attrs();
+                attrs.skip_to("eps");
                 let Some(eps) = attrs.optional::<f64>("eps") else {
                     break '__accepted None;
                 };
+                attrs.skip_to("in");
                 let Some(weights) = attrs.required::<&[f32]>("in") else {
                     break '__accepted None;
                 };
+                attrs.skip_to("mode");
                 let Some(mode) = attrs.required::<Mode>("mode") else {
                     break '__accepted None;
                 };
+                attrs.skip_to("nested");
                 let Some(nested) = attrs.required::<Dictionary<'_>>("nested") else {
                     break '__accepted None;
                 };
+                attrs.skip_to("range");
                 let Some(range) = attrs.required::<Range<'_>>("range") else {
                     break '__accepted None;
                 };
-                if !attrs.finished() {
+                if !call.knows_attrs() {
                     break '__accepted None;
                 }
                 // With remaining ones or aliases `separate`, which knows the frame and SPEC; else `disjoint`, where an
