@@ -18,16 +18,28 @@ fn expand(source: &str) -> String {
 fn expand_item(item: Item) -> TokenStream {
     match item {
         Item::Fn(mut function) => {
-            let at = function.attrs.iter().position(|a| a.path().is_ident("dispatch_family"));
-            let attribute = function.attrs.remove(at.expect("a function of a fixture is a family"));
+            let ours =
+                |a: &Attribute| ["dispatch_family", "ffi_handler"].iter().any(|name| a.path().is_ident(name));
+            let at = function.attrs.iter().position(ours);
+            let attribute =
+                function.attrs.remove(at.expect("a function of a fixture is a family or a handler"));
             let arguments = match &attribute.meta {
                 syn::Meta::List(list) => list.tokens.clone(),
                 _ => TokenStream::new(),
             };
-            dispatch_codegen::dispatch_family(arguments, function.to_token_stream())
+            let expand = match attribute.path().is_ident("ffi_handler") {
+                true => dispatch_codegen::ffi_handler,
+                false => dispatch_codegen::dispatch_family,
+            };
+            expand(arguments, function.to_token_stream())
         }
         Item::Struct(item) => derives(&item.attrs, item.to_token_stream()),
         Item::Enum(item) => derives(&item.attrs, item.to_token_stream()),
+        // Statements, in a function that stands for the body.
+        Item::Macro(item) => {
+            let statements = dispatch_codegen::ffi_check(item.mac.tokens);
+            quote::quote! { fn body() { #statements } }
+        }
         other => other.to_token_stream(),
     }
 }
@@ -42,6 +54,7 @@ fn derives(attributes: &[Attribute], item: TokenStream) -> TokenStream {
             expanded.extend(match derive.as_str() {
                 "InputTree" => dispatch_codegen::derive_input_tree(item.clone()),
                 "OutputTree" => dispatch_codegen::derive_output_tree(item.clone()),
+                "AttrValue" => dispatch_codegen::derive_attr_value(item.clone()),
                 "StaticArg" => dispatch_codegen::derive_static_arg(item.clone()),
                 _ => TokenStream::new(),
             });

@@ -41,9 +41,10 @@ pub(super) fn expand(value: &AttrValue) -> TokenStream {
 
 /// An integer that is one of the discriminants.
 fn of_enum(name: &str, integer: &Ident, variants: &[Ident]) -> (TokenStream, TokenStream) {
+    let integer = code! { ::core::primitive::#integer };
     let pairs = variants.iter().map(|variant| {
         let text = plain(variant);
-        code! { (#text, Self::#variant as #integer as i64) }
+        code! { (#text, Self::#variant as #integer as ::core::primitive::i64) }
     });
     let ty = code! {
         __dispatch::ffi::AttrType::Enum {

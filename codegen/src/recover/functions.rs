@@ -90,10 +90,10 @@ fn binding(name: Name, size: &Type) -> Stmt {
         Name::Dim(name) if upper => parse_quote!(#[allow(dead_code)] const #name: #size = 1;),
         Name::Dim(name) => parse_quote!(#[allow(unused_variables)] let #name: #size = 1;),
         Name::Leading(name) if upper => {
-            parse_quote!(#[allow(dead_code)] const #name: ::std::vec::Vec<i64> = ::std::vec::Vec::new();)
+            parse_quote!(#[allow(dead_code)] const #name: ::std::vec::Vec<#size> = ::std::vec::Vec::new();)
         }
         Name::Leading(name) => {
-            parse_quote!(#[allow(unused_variables)] let #name: ::std::vec::Vec<i64> = ::std::vec::Vec::new();)
+            parse_quote!(#[allow(unused_variables)] let #name: ::std::vec::Vec<#size> = ::std::vec::Vec::new();)
         }
     }
 }

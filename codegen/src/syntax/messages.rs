@@ -523,9 +523,6 @@ messages! {
     named_lifetime(got) {
         "`{got}`: what a handler gets lives for one call, whose lifetime has no name", "write `'_`, or leave it out"
     }
-    buffer_without_element(got) {
-        "`{got}` needs the type of its elements", "write `{got}<f32>`, or `Any{got}` for any dtype"
-    }
     element_type(got, help) {
         "`{got}` cannot be the element of a buffer", "{help}"
     }
@@ -566,9 +563,6 @@ messages! {
     }
     ctx_type(got, help) {
         "the context has no `{got}`", "{help}"
-    }
-    ctx_without_type(got) {
-        "`{got}` needs the type of what it holds", "write `ffi::{got}<'_, T>`"
     }
     borrowed_ctx(instead) {
         "values of the context are passed by value", "write `{instead}`"

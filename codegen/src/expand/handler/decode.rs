@@ -11,9 +11,9 @@ use crate::syntax::{
     Stage,
 };
 
-/// Leaves the block with the answer no.
+/// The answer no. Not by a path from the root: `break '__accepted ::core` would look like a label of something.
 fn no() -> TokenStream {
-    code! { ::core::option::Option::None }
+    code! { __Option::None }
 }
 
 /// The function that decodes a call and makes it.
@@ -72,7 +72,7 @@ fn counts(handler: &Handler) -> TokenStream {
         let plain = |place: &&&Place| !place.is_optional() && !matches!(place, Place::Remaining);
         let (least, most) = (places.iter().filter(plain).count(), places.len());
         match places.last() {
-            Some(Place::Remaining) => code! { (#least, usize::MAX) },
+            Some(Place::Remaining) => code! { (#least, ::core::primitive::usize::MAX) },
             _ => code! { (#least, #most) },
         }
     };

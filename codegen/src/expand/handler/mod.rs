@@ -34,6 +34,7 @@ pub(super) fn expand(handler: &Handler) -> TokenStream {
         #[allow(elided_lifetimes_in_paths, non_snake_case)]
         #vis static #static_name: #private::ffi::Handler = {
             #alias
+            use ::core::option::Option as __Option;
             static __SPEC: __dispatch::ffi::Spec = #spec;
             struct __Declared;
             impl __dispatch::ffi::Declared for __Declared {
@@ -68,9 +69,9 @@ fn body(handler: &Handler) -> ItemFn {
             Position::Leading => quote!(#private::ffi::leading(&#argument, #rank)),
         };
         match capture.kind {
-            CaptureKind::Dim => parse_quote!(#[allow(unused_variables)] let #name: usize = #value;),
+            CaptureKind::Dim => parse_quote!(#[allow(unused_variables)] let #name: ::core::primitive::usize = #value;),
             CaptureKind::Leading => {
-                parse_quote!(#[allow(unused_variables)] let #name: ::std::vec::Vec<usize> = #value;)
+                parse_quote!(#[allow(unused_variables)] let #name: ::std::vec::Vec<::core::primitive::usize> = #value;)
             }
         }
     });

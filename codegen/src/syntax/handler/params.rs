@@ -222,7 +222,13 @@ fn param(errors: &mut Errors, input: &PatType, name: &Ident) -> Kind {
         all_attributes(errors, ty)
     } else {
         bare(errors, attribute);
-        errors.keep(types::ctx(ty)).map_or(Kind::Bad, Kind::Ctx)
+        match errors.keep(types::ctx(ty)) {
+            Some(None) => {
+                errors.leave_to_compiler();
+                Kind::Bad
+            }
+            ctx => ctx.flatten().map_or(Kind::Bad, Kind::Ctx),
+        }
     }
 }
 
@@ -288,6 +294,10 @@ fn place(errors: &mut Errors, attribute: &Attribute, input: &PatType, name: &Ide
             } else {
                 Kind::Buffer(side, buffer, dtype)
             }
+        }
+        PlaceKind::Incomplete => {
+            errors.leave_to_compiler();
+            Kind::Bad
         }
         PlaceKind::Token => {
             undescribed(errors, &options, "token", name, side);

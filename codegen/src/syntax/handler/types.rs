@@ -22,6 +22,8 @@ pub(super) struct PlaceType {
 pub(super) enum PlaceKind {
     /// `Buffer<T>` with its dtype, or `AnyBuffer`.
     Buffer(Option<DType>),
+    /// `Buffer` without its element, which the compiler complains of.
+    Incomplete,
     /// `Aliased`
     Aliased,
     Token,
@@ -66,7 +68,7 @@ pub(super) fn place(ty: &Type, side: Side) -> syn::Result<PlaceType> {
     };
     let name = last.ident.to_string();
     let kind = if name == own.typed {
-        PlaceKind::Buffer(Some(element(last)?))
+        element(last)?.map_or(PlaceKind::Incomplete, |dtype| PlaceKind::Buffer(Some(dtype)))
     } else if name == own.any {
         PlaceKind::Buffer(None)
     } else if own.tokens.contains(&name.as_str()) {
@@ -98,13 +100,11 @@ fn only_anonymous_lifetimes(ty: &Type) -> syn::Result<()> {
     Ok(())
 }
 
-/// The element of `Buffer<T>`: `Buffer`, `Buffer<usize>` and `Buffer<Point>` are wrong.
-fn element(segment: &PathSegment) -> syn::Result<DType> {
-    let Some(ty) = type_argument(segment) else {
-        let message = messages::buffer_without_element(&segment.ident);
-        return Err(syn::Error::new_spanned(segment, message));
-    };
+/// The element of `Buffer<T>`, if there is one: `Buffer<usize>` and `Buffer<Point>` are wrong.
+fn element(segment: &PathSegment) -> syn::Result<Option<DType>> {
+    let Some(ty) = type_argument(segment) else { return Ok(None) };
     dtype_of(ty)
+        .map(Some)
         .ok_or_else(|| syn::Error::new_spanned(ty, messages::element_type(text(ty), element_help(ty))))
 }
 
@@ -281,10 +281,14 @@ pub(super) fn is_dictionary(ty: &Type) -> bool {
     last_segment(ty).is_some_and(|last| last.ident == "Dictionary")
 }
 
-/// Reads the type of a `#[ctx]`: `#[ctx] a: i64`, `#[ctx] p: &ThreadPool` and `#[ctx] s: State` are wrong.
-pub(super) fn ctx(ty: &Type) -> syn::Result<Ctx> {
+/// Reads the type of a `#[ctx]`: `#[ctx] a: i64` and `#[ctx] p: &ThreadPool` are wrong. None for `State` without a type,
+/// which the compiler complains of.
+pub(super) fn ctx(ty: &Type) -> syn::Result<Option<Ctx>> {
     let wrong = |message: Message| Err(syn::Error::new_spanned(ty, message));
-    let Some(last) = last_segment(ty) else {
+    // The only one that a call may be without.
+    let data = option(ty).filter(|inner| last_segment(inner).is_some_and(|last| last.ident == "UserData"));
+    let inner = data.unwrap_or(ty);
+    let Some(last) = last_segment(inner) else {
         return match unwrapped(ty) {
             Type::Reference(reference) if ctx(&reference.elem).is_ok() => {
                 wrong(messages::borrowed_ctx(text(&reference.elem)))
@@ -293,23 +297,21 @@ pub(super) fn ctx(ty: &Type) -> syn::Result<Ctx> {
         };
     };
     let name = last.ident.to_string();
-    let typed = || {
-        type_argument(last)
-            .cloned()
-            .ok_or_else(|| syn::Error::new_spanned(ty, messages::ctx_without_type(&name)))
-    };
+    only_anonymous_lifetimes(inner)?;
     let ctx = match name.as_str() {
         "ThreadPool" => Ctx::ThreadPool,
         "DeviceOrdinal" => Ctx::DeviceOrdinal,
         "RunId" => Ctx::RunId,
-        "UserData" => Ctx::UserData(typed()?),
-        "State" => Ctx::State(typed()?),
         "Stream" => Ctx::Stream,
         "Scratch" => Ctx::Scratch,
+        "UserData" | "State" => match type_argument(last).cloned() {
+            None => return Ok(None),
+            Some(of) if name == "State" => Ctx::State(of),
+            Some(of) => Ctx::UserData(of),
+        },
         _ => return wrong(messages::ctx_type(text(ty), ctx_help(&name))),
     };
-    only_anonymous_lifetimes(ty)?;
-    Ok(ctx)
+    Ok(Some(ctx))
 }
 
 fn ctx_help(got: &str) -> String {

@@ -1,9 +1,9 @@
 //! Errors of `#[ffi_handler]` and `#[derive(AttrValue)]`.
 
 use super::{Table, check, derive_input, handler};
-use crate::syntax::attr_value;
+use crate::syntax::{attr_value, check as patterns};
 
-pub(super) const TABLES: [Table; 12] = [
+pub(super) const TABLES: [Table; 14] = [
     ROLES,
     BUFFERS,
     RESULTS,
@@ -16,6 +16,8 @@ pub(super) const TABLES: [Table; 12] = [
     OPTIONS,
     INSTANTIATE,
     VALUES,
+    PATTERNS,
+    NO_PATTERN,
 ];
 
 /// Handlers with these arguments.
@@ -139,7 +141,6 @@ const BUFFERS: Table = Table {
         (
             "#[arg] a: Buffer, #[arg] b: Buffer<usize>, #[arg] c: Buffer<Point>, #[arg] d: Buffer<'static, f32>",
             &[
-                ("Buffer", "`Buffer` needs the type of its elements", "`Buffer<f32>`, or `AnyBuffer`"),
                 ("usize", "`usize` cannot be the element of a buffer", "write `u64`"),
                 ("Point", "`Point` cannot be the element of a buffer", "elements are `bool`, `i8`"),
                 (
@@ -429,7 +430,6 @@ const CONTEXT: Table = Table {
             ("ThreadPol", "the context has no `ThreadPol`", "did you mean `ThreadPool`?"),
             ("i64", "the context has no `i64`", "the context gives `ThreadPool`, `DeviceOrdinal`"),
             ("&ffi::ThreadPool", "values of the context are passed by value", "write `ffi::ThreadPool`"),
-            ("State", "`State` needs the type of what it holds", "write `ffi::State<'_, T>`"),
             ("'static", "`'static`: what a handler gets lives for one call, whose lifetime has no name", ""),
         ],
     )],
@@ -610,6 +610,82 @@ const VALUES: Table = Table {
         ),
     ],
 };
+
+const PATTERNS: Table = Table {
+    read: |source| patterns(source.parse().unwrap()).map(drop).map_err(|(found, _)| found),
+    template: "{}",
+    cases: &[
+        (
+            "f32 [n]; x.y: f32; x: f33 [M]",
+            &[
+                (
+                    "f32",
+                    "expected the variable of a buffer and `:`, found `f32`",
+                    "`ffi::check!(x: f32 [n, 128]);`",
+                ),
+                ("x", "expected the variable of a buffer and `:`, found `x`", ""),
+                ("f33", "unknown dtype `f33`", "did you mean `f32`?"),
+            ],
+        ),
+        ("x:; y: f32", &[("x", "nothing is said of `x`", "`dim(0) = 128`")]),
+        (
+            "x: rank = []; y: rank = [1, m, -2]; z: rank",
+            &[
+                ("[]", "an empty list allows no rank", "as in `[1, 2]`"),
+                ("m", "expected a rank, found `m`", "`rank = [1, 2]`"),
+                ("-", "expected a rank, found `-`", ""),
+                ("rank", "unknown dtype `rank`", ""),
+            ],
+        ),
+        (
+            "x: dim = 3, dim() = 3, dim(0), dim(0) = M, dims(1) = 2",
+            &[
+                (
+                    "dim",
+                    "`dim` takes the index of a dimension, counted from 0, and its size",
+                    "`dim(0) = 128`",
+                ),
+                ("dim", "`dim` takes the index of a dimension, counted from 0, and its size", ""),
+                ("dim", "option `dim` needs a value", "`dim(0) = 128`"),
+                ("M", "`M` cannot name a size", "write `m`"),
+                ("dims", "`ffi::check!` has no option `dims`", "did you mean `dim`?"),
+            ],
+        ),
+        (
+            "x: f32 [n], dtype = f64, shape = [m], like(y), like(x); y: like = x",
+            &[
+                ("f64", "option `dtype` is given twice", "keep one"),
+                ("[m]", "option `shape` is given twice", ""),
+                ("(y)", "option `dtype` is given twice", ""),
+                ("(x)", "option `dtype` is given twice", ""),
+                ("like", "`like` takes the name of an argument in parentheses", "write `like(a)`"),
+            ],
+        ),
+        (
+            "x: [x, n]; y: [n.., 3]; z: shape(z); w: like(w)",
+            &[
+                ("n", "`n` stands for one size before, and for leading sizes here", "use two names"),
+                ("z", "`shape(z)` refers to itself", ""),
+                ("w", "`like(w)` refers to itself", ""),
+                ("x", "`x` names a size and an argument", "rename one"),
+            ],
+        ),
+        ("x: f32 [n m]", &[("m", "expected `,`, found `m`", "")]),
+    ],
+};
+
+/// What is said of no pattern at all stands on the whole.
+const NO_PATTERN: Table = Table {
+    read: PATTERNS.read,
+    template: "{}",
+    cases: &[("", &[("", "nothing to check", "write `ffi::check!(x: f32 [n, 128]);`")])],
+};
+
+#[test]
+fn patterns_in_bodies() {
+    check(&PATTERNS);
+    check(&NO_PATTERN);
+}
 
 #[test]
 fn roles_of_arguments() {

@@ -1,0 +1,15 @@
+// Members have the types of attributes.
+use dispatch_runtime::ffi::{self, AttrValue};
+use dispatch_runtime::prelude::*;
+
+#[derive(AttrValue)]
+struct Range {
+    lo: String,
+    #[attr(default = 1)]
+    hi: Option<i64>,
+    #[attr(name = "x")]
+    a: i64,
+    x: i64,
+}
+
+fn main() {}

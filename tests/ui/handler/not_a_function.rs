@@ -1,0 +1,7 @@
+// The attribute goes on a function.
+use dispatch_runtime::prelude::*;
+
+#[ffi_handler]
+struct S;
+
+fn main() {}
