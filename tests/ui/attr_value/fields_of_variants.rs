@@ -1,6 +1,5 @@
 // A variant is a number.
-use dispatch_runtime::ffi::{self, AttrValue};
-use dispatch_runtime::prelude::*;
+use dispatch_runtime::ffi::AttrValue;
 
 #[derive(AttrValue)]
 #[repr(i32)]

@@ -1,6 +1,5 @@
 // The types of members are fixed.
-use dispatch_runtime::ffi::{self, AttrValue};
-use dispatch_runtime::prelude::*;
+use dispatch_runtime::ffi::AttrValue;
 
 #[derive(AttrValue)]
 struct Range<T> {

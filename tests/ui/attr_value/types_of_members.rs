@@ -1,6 +1,5 @@
 // Members have the types of attributes.
-use dispatch_runtime::ffi::{self, AttrValue};
-use dispatch_runtime::prelude::*;
+use dispatch_runtime::ffi::AttrValue;
 
 #[derive(AttrValue)]
 struct Range {

@@ -1,6 +1,5 @@
 // A dictionary has names.
-use dispatch_runtime::ffi::{self, AttrValue};
-use dispatch_runtime::prelude::*;
+use dispatch_runtime::ffi::AttrValue;
 
 #[derive(AttrValue)]
 struct Range(i64, i64);

@@ -1,5 +1,4 @@
 // The return type is written out.
-use dispatch_runtime::ffi;
 use dispatch_runtime::prelude::*;
 
 #[ffi_handler]

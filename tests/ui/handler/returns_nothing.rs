@@ -1,5 +1,4 @@
 // A handler may fail.
-use dispatch_runtime::ffi;
 use dispatch_runtime::prelude::*;
 
 #[ffi_handler]

@@ -335,8 +335,10 @@ fn dim(
     }
     let inside;
     parenthesized!(inside in input);
-    let index: Expr = match inside.parse() {
-        Ok(index) if inside.is_empty() => index,
+    let index = inside.parse::<Expr>();
+    let rest: TokenStream = inside.parse()?;
+    let index = match index {
+        Ok(index) if rest.is_empty() => index,
         _ => return Err(syn::Error::new_spanned(word, messages::dim_form(EXAMPLE))),
     };
     equals(word, input, EXAMPLE)?;

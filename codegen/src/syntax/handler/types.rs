@@ -110,13 +110,14 @@ fn element(segment: &PathSegment) -> syn::Result<Option<DType>> {
 
 fn element_help(ty: &Type) -> String {
     let written = text(ty);
-    let known = words::names(&words::ELEMENTS);
+    let mut known = words::names(&words::ELEMENTS);
+    known.extend(["Complex<f32>", "Complex<f64>"]);
     if let Some(alias) = words::lookup(&words::DTYPE_ALIASES, &written.to_lowercase()) {
         return format!("write `{alias}`");
     }
     match words::nearest(&written, known.iter().copied()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => format!("elements are {}, `Complex<f32>` and `Complex<f64>`", words::list(&known, "and")),
+        None => format!("elements are {}", words::list(&known, "and")),
     }
 }
 

@@ -23,7 +23,7 @@ fn dtypes(handler: &Handler, index: usize) -> DTypes {
 }
 
 #[test]
-fn the_issue_s_example() {
+fn a_handler_with_buffers_and_an_attribute() {
     let handler = handler(
         "#[ffi_handler]
         /// Adds.
