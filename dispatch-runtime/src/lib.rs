@@ -97,3 +97,7 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+#[cfg(all(doctest, feature = "graph"))]
+#[doc = include_str!("../../docs/ffi.md")]
+struct FfiGuide;
