@@ -3,4 +3,5 @@ mod by_hand_more;
 mod declare;
 mod decode;
 mod fuzz;
+mod header;
 mod pattern;
