@@ -1,5 +1,6 @@
 //! Buffers of an element type that is known only when the handler runs, tokens, and arguments without data.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -202,6 +203,12 @@ fn not_typed<T: Element>(role: &str, name: Named, slot: Slot<'_>) -> Error {
 }
 
 impl<'a> AnyBuffer<'a> {
+    /// The address of the data, which is one of the device's memory; any address, if there are none.
+    #[inline]
+    pub fn as_ptr(&self) -> *const c_void {
+        self.slot.data()
+    }
+
     /// The bytes of the elements; each of the types of less than 8 bits takes one.
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
@@ -228,6 +235,12 @@ impl<'a> AnyBuffer<'a> {
 }
 
 impl<'a> AnyBufferMut<'a> {
+    /// The address of the data, which is one of the device's memory; any address, if there are none.
+    #[inline]
+    pub fn as_mut_ptr(&mut self) -> *mut c_void {
+        self.slot.data()
+    }
+
     /// The bytes of the elements.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
