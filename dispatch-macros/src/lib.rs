@@ -1,4 +1,4 @@
-//! The macros of dispatch families. Use them through `dispatch_runtime`, which their expansions name.
+//! The macros of dispatch families and FFI handlers. Use them through `dispatch_runtime`, which their expansions name.
 
 use proc_macro::TokenStream;
 
@@ -275,19 +275,256 @@ pub fn static_arg(input: TokenStream) -> TokenStream {
     dispatch_codegen::derive_static_arg(input.into()).into()
 }
 
-/// Makes a function a handler.
+/// Makes a function a handler: an XLA custom call, which compiled programs call by XLA's foreign function interface.
+///
+/// Beside the function there is a static [`Handler`](../dispatch_runtime/ffi/struct.Handler.html) of its name in upper
+/// case, of its visibility and with its documentation. It is registered with a client under a name, and then called by
+/// that name. The function stays an ordinary function.
+///
+/// ```
+/// use dispatch_runtime::ffi::{self, Buffer, BufferMut};
+/// use dispatch_runtime::prelude::*;
+///
+/// /// `b` again and again, times `scale`, plus `c`.
+/// #[ffi_handler]
+/// fn rotate_add(
+///     #[arg(dtype = f32, shape = [m])] b: Buffer<f32>,
+///     #[arg(dtype = f32, shape = [n])] c: Buffer<f32>,
+///     #[ret(dtype = f32, shape = [n])] mut out: BufferMut<f32>,
+///     #[attr(default = 1.0)] scale: f32,
+/// ) -> ffi::Result<()> {
+///     for (o, c) in out.chunks_mut(m).zip(c.chunks(m)) {
+///         for ((o, b), c) in o.iter_mut().zip(&b[..]).zip(c) {
+///             *o = b * scale + c;
+///         }
+///     }
+///     Ok(())
+/// }
+///
+/// #[dispatch_family]
+/// fn rotated(
+///     #[dynamic(dtype = f32, shape = [m])] b: Aval,
+///     #[dynamic(dtype = f32, shape = [n])] c: Aval,
+/// ) -> Result<Program> {
+///     Program::stablehlo(format!(
+///         r#"func.func @main(%b: {b}, %c: {c}) -> {c} {{
+///              %y = "stablehlo.custom_call"(%b, %c) {{
+///                call_target_name = "rotate_add", backend_config = {{scale = 10.0 : f32}}, api_version = 4 : i32
+///              }} : ({b}, {c}) -> {c}
+///              return %y : {c}
+///            }}"#
+///     ))
+/// }
+///
+/// let client = Client::cpu()?;
+/// client.register_ffi_handler("rotate_add", &ROTATE_ADD)?;
+/// let y = Rotated::new(&client).call(&[1f32, 2.0], &[0.5, 0.5, 0.5])?;
+/// assert_eq!(y.to_vec::<f32>()?, [10.5, 20.5, 10.5]);
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Arguments and results
+///
+/// Each parameter says by an attribute what it is in the call. Dtypes and shapes are written as for
+/// [`macro@dispatch_family`], with the same meaning, between arguments and results alike: a name is one size wherever it
+/// stands. In the body `m` is a `usize`, and `batch` of `batch..` a `Vec<usize>`.
+///
+/// | parameter | types |
+/// |---|---|
+/// | `#[arg]`, `#[arg(dtype = …, shape = …)]`, `#[arg(like(a))]` | `Buffer<T>`, a shared slice with a shape; `AnyBuffer`; `Aliased`; `Token`; an `Option` of one of them; `RemainingArgs` |
+/// | `#[ret]`, with the same options and `alias = a` | `BufferMut<T>`, a slice to write into; `AnyBufferMut`; `TokenMut`; an `Option` of one of them; `RemainingRets` |
+///
+/// The dtype of `Buffer<T>` is that of `T`. What is not said is free: `#[arg] x: AnyBuffer` is any buffer. An `AnyBuffer`
+/// becomes a `Buffer` by `x.typed::<f32>()?`.
+///
+/// * An optional one is absent if the call has too few. Nothing plain stands after an optional one, nothing at all after
+///   the remaining ones; arguments and results apart. A name has to stand in a buffer that is there in every call.
+/// * Memory that an argument and a result share: with `alias = x` at the result and `x: Aliased` at the argument the result
+///   holds the argument's contents when the body begins. Any other argument that a result would overwrite is copied before.
+///
+/// # Attributes
+///
+/// `#[attr] n: i64` is an attribute of the call that has the parameter's name, or that of `#[attr(name = "…")]`. It may
+/// be `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, `&str`, `&[T]` of integers or
+/// floats, `ffi::Dictionary`, `ffi::Pointer`, or a type that derives [`macro@AttrValue`]. A number has exactly this type:
+/// `i32` is an error where `i64` is declared. An `Option<T>` may be absent, as may one with `#[attr(default = …)]`, which
+/// is an expression that does not see the other parameters. An attribute that nobody declares is an error, unless
+/// `#[attrs] all: ffi::Dictionary` takes them all.
+///
+/// # The context
+///
+/// `#[ctx]` takes a value of the execution: `ffi::ThreadPool`, `ffi::DeviceOrdinal`, `ffi::RunId`, `ffi::UserData<'_, T>`
+/// (or an `Option` of it), `ffi::State<'_, T>`, and of platforms other than the CPU `ffi::Stream` and `ffi::Scratch`, which
+/// are an UNIMPLEMENTED error there.
+///
+/// # What it returns
+///
+/// `ffi::Result<()>`, or `ffi::Future` and `ffi::Result<ffi::Future>` of one that answers later. A panic is an INTERNAL
+/// error with its text. What a call has wrong is found before the body runs; the error names the handler and the parameter,
+/// what was expected and what came.
+///
+/// # Options and stages
+///
+/// | option | meaning |
+/// |---|---|
+/// | `target = "…"` | the name that callers use if they name none; else that of the function |
+/// | `command_buffer` | calls may be recorded into a command buffer, on platforms that have those |
+/// | `instantiate = path`, `prepare = path`, `initialize = path` | the functions of the handlers for the stages before the execution |
+/// | `stage = instantiate` (`prepare`, `initialize`) | this handler is for that stage, and named by another |
+///
+/// An `instantiate` handler runs once for each call in a program, when that is loaded. It sees attributes only, and returns
+/// `ffi::Result<T>`: the state, which the execution gets as `#[ctx] s: ffi::State<'_, T>`. The stages of a call share its
+/// attributes; each declares those that it reads.
+///
+/// ```
+/// use dispatch_runtime::ffi::{self, BufferMut, State};
+/// use dispatch_runtime::prelude::*;
+///
+/// struct Squares(Vec<i64>);
+///
+/// #[ffi_handler(stage = instantiate)]
+/// fn make_squares(#[attr] up_to: i64) -> ffi::Result<Squares> {
+///     Ok(Squares((0..up_to).map(|n| n * n).collect()))
+/// }
+///
+/// #[ffi_handler(instantiate = make_squares)]
+/// fn square(
+///     #[attr] of: u64,
+///     #[ctx] squares: State<'_, Squares>,
+///     #[ret(shape = [])] mut out: BufferMut<i64>,
+/// ) -> ffi::Result<()> {
+///     let square = squares.0.get(of as usize);
+///     out[0] = *square.ok_or_else(|| ffi::Error::out_of_range(format!("no square of {of} is known")))?;
+///     Ok(())
+/// }
+///
+/// #[dispatch_family]
+/// fn squared(#[static_arg] of: u64) -> Result<Program> {
+///     Program::stablehlo(format!(
+///         r#"func.func @main() -> tensor<i64> {{
+///              %y = "stablehlo.custom_call"() {{
+///                call_target_name = "square", backend_config = {{of = {of} : ui64, up_to = 10 : i64}},
+///                api_version = 4 : i32
+///              }} : () -> tensor<i64>
+///              return %y : tensor<i64>
+///            }}"#
+///     ))
+/// }
+///
+/// let client = Client::cpu()?;
+/// client.register_ffi_handler("square", &SQUARE)?;
+/// assert_eq!(Squared::new(&client).call(7)?.to_vec::<i64>()?, [49]);
+/// let error = Squared::new(&client).call(11).and_then(|y| y.to_vec::<i64>()).unwrap_err();
+/// assert!(error.to_string().contains("no square of 11 is known"));
+/// # Ok::<(), Error>(())
+/// ```
 #[proc_macro_attribute]
 pub fn ffi_handler(arguments: TokenStream, item: TokenStream) -> TokenStream {
     dispatch_codegen::ffi_handler(arguments.into(), item.into()).into()
 }
 
 /// Makes an enum or a struct the type of attributes of handlers.
+///
+/// An enum without fields is an integer of exactly the type in its `#[repr(…)]`, and one of its variants. A struct is a
+/// dictionary with exactly its fields: they have the types of attributes, and `#[attr(name = "…", default = …)]` means what
+/// it does for [`macro@ffi_handler`]. A struct may have a lifetime, for what it borrows from the call.
+///
+/// ```
+/// use dispatch_runtime::ffi::{self, AttrValue, BufferMut};
+/// use dispatch_runtime::prelude::*;
+///
+/// #[derive(AttrValue)]
+/// #[repr(i32)]
+/// enum Side {
+///     Left = 0,
+///     Right = 1,
+/// }
+///
+/// #[derive(AttrValue)]
+/// struct Shift<'a> {
+///     side: Side,
+///     #[attr(default = 1)]
+///     by: i64,
+///     unit: Option<&'a str>,
+/// }
+///
+/// #[ffi_handler]
+/// fn shifted(#[attr] shift: Shift, #[ret(shape = [])] mut out: BufferMut<i64>) -> ffi::Result<()> {
+///     out[0] = match shift.side {
+///         Side::Left => -shift.by,
+///         Side::Right => shift.by,
+///     };
+///     if shift.unit == Some("pairs") {
+///         out[0] *= 2;
+///     }
+///     Ok(())
+/// }
+///
+/// #[dispatch_family]
+/// fn by_three() -> Result<Program> {
+///     Program::stablehlo(
+///         r#"func.func @main() -> tensor<i64> {
+///              %y = "stablehlo.custom_call"() {
+///                call_target_name = "shifted", api_version = 4 : i32,
+///                backend_config = {shift = {side = 0 : i32, by = 3 : i64, unit = "pairs"}}
+///              } : () -> tensor<i64>
+///              return %y : tensor<i64>
+///            }"#,
+///     )
+/// }
+///
+/// let client = Client::cpu()?;
+/// client.register_ffi_handler("shifted", &SHIFTED)?;
+/// assert_eq!(ByThree::new(&client).call()?.to_vec::<i64>()?, [-6]);
+/// # Ok::<(), Error>(())
+/// ```
 #[proc_macro_derive(AttrValue, attributes(attr))]
 pub fn attr_value(input: TokenStream) -> TokenStream {
     dispatch_codegen::derive_attr_value(input.into()).into()
 }
 
-/// Checks buffers in the body of a handler.
+/// Checks buffers in the body of a handler, and binds sizes: `ffi::check!(x: [f32, f64] [rows, 128]);`.
+///
+/// If the whole pattern holds, its names are variables of type `usize` from here on (`batch` of `batch..` a `Vec<usize>`);
+/// else the function returns the error, which names the buffer, what was expected and what came. It returns an
+/// `ffi::Result`, or a `Result` whose error is made from an `ffi::Error`.
+///
+/// A pattern has a dtype, a shape, or both, and then more of this, between commas:
+///
+/// | form | meaning |
+/// |---|---|
+/// | `f32`, `[f32, f64]`, `float`, `dtype(y)` | the dtype, as for [`macro@dispatch_family`]; `y` is another buffer |
+/// | `[m, 128, _]`, `[..]`, `[batch.., m]`, `shape(y)` | the shape. A name twice means equal sizes |
+/// | `[{n}, {2 * n}]` | a size in braces or parentheses is the value of an expression |
+/// | `like(y)` | dtype and shape of another buffer |
+/// | `rank = 2`, `rank = [1, 2]` | the rank, or one of several |
+/// | `dim(0) = 128`, `dim(i) = c` | one dimension, counted from 0 |
+///
+/// Several buffers stand between semicolons, and share their names. It works on all four types of buffers, and on the
+/// left of a colon stands the name of a variable.
+///
+/// ```
+/// use dispatch_runtime::ffi::{self, AnyBuffer, AnyBufferMut};
+/// use dispatch_runtime::prelude::*;
+///
+/// #[ffi_handler]
+/// fn row_sums(#[arg] x: AnyBuffer, #[ret] mut out: AnyBufferMut, #[attr] width: u64) -> ffi::Result<()> {
+///     ffi::check!(x: [f32, f64] [rows, {width}]; out: dtype(x), shape = [rows]);
+///     match x.dtype() {
+///         Some(DType::F32) => sums(&x.typed::<f32>()?, &mut out.typed_mut::<f32>()?, rows),
+///         _ => sums(&x.typed::<f64>()?, &mut out.typed_mut::<f64>()?, rows),
+///     }
+///     Ok(())
+/// }
+///
+/// fn sums<T: Copy + std::iter::Sum>(x: &[T], out: &mut [T], rows: usize) {
+///     for (i, out) in out.iter_mut().enumerate() {
+///         let width = x.len() / rows;
+///         *out = x[i * width..][..width].iter().copied().sum();
+///     }
+/// }
+/// # let _ = &ROW_SUMS;
+/// ```
 #[proc_macro]
 pub fn ffi_check(tokens: TokenStream) -> TokenStream {
     dispatch_codegen::ffi_check(tokens.into()).into()

@@ -56,7 +56,7 @@ pub(crate) enum RawDim {
     Any,
     Named(Ident),
     /// `{n}`: a value, in a body only.
-    Value(Expr),
+    Value(Box<Expr>),
 }
 
 /// The options of `#[dynamic(...)]`.

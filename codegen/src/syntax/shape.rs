@@ -95,12 +95,12 @@ pub(crate) fn dim(list: ParseStream<'_>, sizes: Sizes) -> syn::Result<RawDim> {
     if sizes == Sizes::OrValues && list.peek(token::Brace) {
         let inside;
         braced!(inside in list);
-        return inside.parse().map(RawDim::Value);
+        return inside.parse().map(|value| RawDim::Value(Box::new(value)));
     }
     if sizes == Sizes::OrValues && list.peek(token::Paren) {
         let inside;
         parenthesized!(inside in list);
-        return inside.parse().map(RawDim::Value);
+        return inside.parse().map(|value| RawDim::Value(Box::new(value)));
     }
     if list.peek(Ident::peek_any) && !list.peek(syn::LitBool) {
         let name = list.call(Ident::parse_any)?;

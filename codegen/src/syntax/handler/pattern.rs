@@ -274,7 +274,7 @@ fn size(errors: &mut Errors, dim: RawDim, names: &mut Names) -> CheckDim {
         RawDim::Fixed(size) => CheckDim::Fixed(size),
         RawDim::Any => CheckDim::Any,
         RawDim::Named(name) => CheckDim::Captured(names.index(errors, name, CaptureKind::Dim)),
-        RawDim::Value(value) => CheckDim::Value(value),
+        RawDim::Value(value) => CheckDim::Value(*value),
     }
 }
 
