@@ -6,6 +6,7 @@
 //! `cargo bench -p dispatch-bench --bench limits -- hit` runs only the parts whose names contain `hit`.
 
 mod arguments;
+mod ffi;
 mod graph;
 mod hit;
 mod look_up;
@@ -25,7 +26,7 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 13] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
@@ -33,6 +34,8 @@ const PARTS: [Part; 11] = [
     ("threads", 1, |results| threads::on_nothing(NoopEngine::client(1), results)),
     ("plugin-threads", 1, |results| threads::on_plugin(plugin(), results)),
     ("miss", 1, |results| miss::measure(plugin(), results)),
+    ("ffi-calls", 5, |results| ffi::calls(plugin(), results)),
+    ("ffi-rotate", 3, |results| ffi::rotate(plugin(), results)),
     ("graph", 3, graph::build),
     ("graph-miss", 1, |results| graph::miss(plugin(), results)),
     ("graph-jax", 3, |results| graph::against_jax(plugin(), results)),
