@@ -17,6 +17,7 @@
 #' | what they are | [dtype()], [shape()], [device()], [elt_type()] |
 #' | back to R | [as_array()], [as_raw()], [await()], [is_ready()], [as_array_async()] |
 #' | programs | [pjrt_program()], [pjrt_compile()], [pjrt_execute()], [inspect_hlo()] |
+#' | functions that programs can call | [custom_call_targets] |
 #' | dispatchers | [dispatcher()], [dispatch()], [dispatch_explain()], [expect_no_compile()], [dispatcher_stats()] |
 #' | functions of other packages, made of Rust | [family_stats()], [family_explain()], [family_warm()], [family_clear()] |
 #' | nested lists | [build_tree()], [flatten()], [unflatten()], [map_tree()], [tree_path()], [tree_diff()] |

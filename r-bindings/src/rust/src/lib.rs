@@ -21,4 +21,5 @@ mod plugin;
 mod program;
 mod promise;
 mod session;
+mod targets;
 mod tree;

@@ -8,6 +8,7 @@ fn rs_attach(raise: savvy::Sexp, show: savvy::Sexp) -> savvy::Result<savvy::Sexp
     dispatch_r::attach(raise.0)?;
     dispatch_r::entry(|| {
         dispatch_r::printing::set_show(show.0)?;
+        crate::targets::register()?;
         dispatch_r::shared::provide()
     })
 }
