@@ -15,7 +15,8 @@ pub(super) fn expand(check: &Check) -> TokenStream {
         check.buffers.iter().map(|buffer| step(check, buffer, &mut known)).collect();
     let bound: Vec<&Ident> = check.captures.iter().map(|(name, _)| name).collect();
     code! {
-        #[allow(unused_variables)]
+        // Without names these are units.
+        #[allow(unused_variables, clippy::unused_unit, clippy::let_unit_value)]
         let (#(#bound,)*) = {
             use #private as __dispatch;
             #(#steps)*
