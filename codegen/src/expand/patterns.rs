@@ -14,6 +14,14 @@ pub(super) fn expand(check: &Check) -> TokenStream {
     let steps: Vec<TokenStream> =
         check.buffers.iter().map(|buffer| step(check, buffer, &mut known)).collect();
     let bound: Vec<&Ident> = check.captures.iter().map(|(name, _)| name).collect();
+    if bound.is_empty() {
+        return code! {
+            {
+                use #private as __dispatch;
+                #(#steps)*
+            }
+        };
+    }
     code! {
         // Without names these are units.
         #[allow(unused_variables, clippy::unused_unit, clippy::let_unit_value)]
@@ -36,20 +44,30 @@ fn step(check: &Check, buffer: &CheckedBuffer, known: &mut Vec<usize>) -> TokenS
     let names = Names { check, known, own: &own };
     let constraints = constraints(buffer, &names);
     let (name, text) = (&buffer.name, plain(&buffer.name));
-    let step = code! {
-        let (#(#sizes,)* #(#leads,)*) = match (__dispatch::ffi::Pattern {
+    let tried = code! {
+        (__dispatch::ffi::Pattern {
             buffer: #text,
             names: [#(#size_names),*],
             leads: [#(#lead_names),*],
             constraints: &[#(#constraints),*],
         })
         .check(&#name)
-        {
-            ::core::result::Result::Ok(__dispatch::ffi::Captures { sizes: [#(#sizes),*], leads: [#(#leads),*] }) => {
-                (#(#sizes,)* #(#leads,)*)
+    };
+    let step = if own.is_empty() {
+        code! {
+            if let ::core::result::Result::Err(error) = #tried {
+                return __dispatch::ffi::Failed::failed(error);
             }
-            ::core::result::Result::Err(error) => return __dispatch::ffi::Failed::failed(error),
-        };
+        }
+    } else {
+        code! {
+            let (#(#sizes,)* #(#leads,)*) = match #tried {
+                ::core::result::Result::Ok(__dispatch::ffi::Captures { sizes: [#(#sizes),*], leads: [#(#leads),*] }) => {
+                    (#(#sizes,)* #(#leads,)*)
+                }
+                ::core::result::Result::Err(error) => return __dispatch::ffi::Failed::failed(error),
+            };
+        }
     };
     known.extend(own);
     step
