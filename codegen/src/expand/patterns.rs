@@ -23,8 +23,7 @@ pub(super) fn expand(check: &Check) -> TokenStream {
         };
     }
     code! {
-        // Without names these are units.
-        #[allow(unused_variables, clippy::unused_unit, clippy::let_unit_value)]
+        #[allow(unused_variables)]
         let (#(#bound,)*) = {
             use #private as __dispatch;
             #(#steps)*
