@@ -346,3 +346,15 @@ fn a_program_that_names_no_registered_target_says_which_there_are() {
     let error = client.compile(Source::StableHlo(text)).unwrap_err().to_string();
     assert!(error.contains("call_nobody") && error.contains("call_flat"), "{error}");
 }
+
+#[test]
+fn an_index_in_a_program_written_by_hand_is_an_error_instead_of_the_end_of_the_process() {
+    let client = client();
+    client.register_ffi_handler("call_flat", &FLAT).unwrap();
+    let text = "func.func @main(%x: tensor<f32>) -> tensor<f32> {
+        %y = stablehlo.custom_call @call_flat(%x) {api_version = 4 : i32, backend_config = {v = 1 : index}}
+          : (tensor<f32>) -> tensor<f32>
+        return %y : tensor<f32> }";
+    let error = client.compile(Source::StableHlo(text.into())).unwrap_err().to_string();
+    assert!(error.contains("type `index`, as in {v = 1 : index}; make it `i64`"), "{error}");
+}

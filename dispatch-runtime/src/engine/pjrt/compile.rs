@@ -67,12 +67,19 @@ pub(super) fn compile(
 ) -> Result<PjrtExecutable> {
     let _working = Working::begin();
     let (code, format): (&[u8], &CStr) = match source {
-        Source::StableHlo(text) => match mlir::impossible_type(text) {
-            None => (text.as_bytes(), c"mlir"),
-            Some(ty) => {
+        Source::StableHlo(text) => {
+            if let Some(ty) = mlir::impossible_type(text) {
                 return Err(Error::InvalidProgram { reason: format!("no array has the type tensor<{ty}>") });
             }
-        },
+            if let Some(attributes) = mlir::index_attributes(text) {
+                return Err(Error::InvalidProgram {
+                    reason: format!(
+                        "no handler can be given a number of the type `index`, as in {{{attributes}}}; make it `i64`"
+                    ),
+                });
+            }
+            (text.as_bytes(), c"mlir")
+        }
         Source::Bytecode(bytes) => (bytes, c"mlir"),
         Source::Hlo(bytes) => (bytes, c"hlo"),
         Source::Host { .. } => {

@@ -67,6 +67,40 @@ pub(super) fn impossible_type(text: &str) -> Option<&str> {
     })
 }
 
+/// The attributes of a handler's call that have a number of the type `index`, as text. A plugin that gives those to the
+/// handler ends the process.
+pub(super) fn index_attributes(text: &str) -> Option<&str> {
+    // Most programs call nothing, or have nothing of that name.
+    if !(text.contains("backend_config") && text.contains("index")) {
+        return None;
+    }
+    let mut scan = Scan { text, at: 0 };
+    while let Some(token) = scan.next() {
+        if !scan.text_of(&token).trim_matches('"').ends_with("backend_config") {
+            continue;
+        }
+        let after = scan.at;
+        let signs = [scan.next(), scan.next()].map(|token| token.map_or("", |token| scan.text_of(&token)));
+        if signs != ["=", "{"] {
+            scan.at = after;
+            continue;
+        }
+        let start = scan.at;
+        let end = scan.skip_group("{").unwrap_or(text.len());
+        let inside = &text[start..end];
+        let mut within = Scan { text: inside, at: 0 };
+        let mut before = "";
+        while let Some(token) = within.next() {
+            let word = within.text_of(&token);
+            if word == "index" && matches!(before, ":" | "<") {
+                return Some(inside.strip_suffix('}').unwrap_or(inside).trim());
+            }
+            before = word;
+        }
+    }
+    None
+}
+
 /// The entries of an attribute dictionary, given its inside: each key and the range of key and value.
 pub(super) fn entries(inside: &str) -> Vec<(&str, Range<usize>)> {
     let mut scan = Scan { text: inside, at: 0 };
@@ -260,6 +294,29 @@ fn is_word(c: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_the_type_index_is_found_among_the_attributes_of_calls_only() {
+        let call = |attributes: &str| {
+            format!(
+                "module {{ // backend_config = {{a = 1 : index}}\n func.func @main(%a: tensor<f32>) -> tensor<f32> {{
+                   %0 = stablehlo.custom_call @f(%a) {{backend_config = {{b = \"a\"}}, api_version = 4 : i32}}
+                   %1 = stablehlo.custom_call @f(%0) {{api_version = 4 : i32, backend_config = {{{attributes}}},
+                     operand_layouts = [dense<> : tensor<0xindex>]}} : (tensor<f32>) -> tensor<f32>
+                   return %1 : tensor<f32> }} }}"
+            )
+        };
+        for wrong in
+            ["v = 1 : index", "a = {v = 1 : index}", "a = true, v = array<index: 1, 2>", "v=-1:index"]
+        {
+            assert_eq!(index_attributes(&call(wrong)), Some(wrong));
+        }
+        for right in ["", "index = 1 : i64", "v = \"1 : index\"", "v = array<i64: 1>"] {
+            assert_eq!(index_attributes(&call(right)), None, "{right}");
+        }
+        assert_eq!(index_attributes("backend_config = {v = 1 : index"), Some("v = 1 : index"));
+        assert_eq!(index_attributes("backend_config = \"index\" backend_config"), None);
+    }
 
     fn types(text: &str) -> Vec<&str> {
         main_arguments(text).unwrap().into_iter().map(|a| &text[a.ty]).collect()
