@@ -103,6 +103,37 @@ test_that("an error in an R function is that of the program, and R goes on", {
   expect_identical(as.vector(as_array(out)), c(1, 2, 3))
 })
 
+test_that("an interrupt in an R function ends the program", {
+  out <- run_r(c(
+    "register_r_handler('slow', function(x) {",
+    "  tools::pskill(Sys.getpid(), tools::SIGINT)",
+    "  for (i in 1:100) Sys.sleep(0.05)",
+    "  x",
+    "})",
+    "text <- 'func.func @main(%a: tensor<f32>) -> tensor<f32> {",
+    "  %b = stablehlo.custom_call @slow(%a) {api_version = 4 : i32, backend_config = {}} : (tensor<f32>) -> tensor<f32>",
+    "  return %b : tensor<f32> }'",
+    "f <- pjrt_compile(pjrt_program(text))",
+    "out <- tryCatch(await(pjrt_execute(f, pjrt_scalar(1))), error = conditionMessage)",
+    "cat(grepl('`slow`: the user has interrupted it', out, fixed = TRUE))"
+  ))
+  expect_identical(out[c("out", "status")], list(out = "TRUE", status = 0L))
+})
+
+test_that("on a thread of XLA's an R function is an error that says so", {
+  register_r_handler("t_pool", function(x) x)
+  text <- "
+    func.func @main(%a: tensor<600x600xf32>) -> tensor<600x600xf32> {
+      %b = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>
+      %c = stablehlo.custom_call @t_pool(%b) {api_version = 4 : i32, backend_config = {}} : (tensor<600x600xf32>) -> tensor<600x600xf32>
+      %d = stablehlo.dot_general %c, %b, contracting_dims = [1] x [0] : (tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>
+      return %d : tensor<600x600xf32>
+    }"
+  call <- pjrt_compile(pjrt_program(text))
+  e <- expect_error(as_array(pjrt_execute(call, pjrt_buffer(diag(600)))), class = "pjrtdispatch_error")
+  expect_match(conditionMessage(e), "`t_pool` is an R function, which runs on R's own thread only", fixed = TRUE)
+})
+
 test_that("an R function is replaced by the next one of its name, also in programs that are there", {
   register_r_handler("t_replaced", function(x) x + 1)
   call <- calling("t_replaced", vector3, vector3)
@@ -167,6 +198,12 @@ test_that("wrong arguments are errors by name", {
     register(list(host = methods::new("externalptr"))), "argument `handler$host`: expected an external pointer to an XLA FFI",
     fixed = TRUE
   )
+  # None is registered if one is wrong.
+  if (is_installed("borrower")) {
+    borrower <- asNamespace("borrower")
+    expect_error(register(list(host = borrower$handler(), cuda = NULL)), "argument `handler$cuda`", fixed = TRUE)
+    expect_null(borrower$owner_of("t_wrong"))
+  }
   expect_error(
     pjrt_register_custom_call("t_wrong", list(host = 1), .package = 2), "argument `.package`: expected a string, got a double",
     fixed = TRUE

@@ -11,6 +11,7 @@ surface <- list(
   pjrt_execute = alist(executable = , ... = , execution_options = NULL, simplify = TRUE, check = TRUE),
   pjrt_execution_options = alist(non_donatable_input_indices = integer(), launch_id = 0L),
   inspect_hlo = alist(program = , device = NULL),
+  pjrt_register_custom_call = alist(target_name = , handler = , .package = NULL),
   pjrt_buffer = alist(data = , dtype = NULL, device = NULL, shape = NULL, check = FALSE, ... = ),
   pjrt_scalar = alist(data = , dtype = NULL, device = NULL, check = FALSE, ... = ),
   pjrt_empty = alist(dtype = , shape = , device = NULL), copy_buffer = alist(buffer = , device = ),
@@ -35,7 +36,8 @@ surface <- list(
 more <- list(
   dispatcher_stats = alist(dispatcher = ), dispatcher_clear = alist(dispatcher = ),
   dispatch_explain = alist(dispatcher = , args = ), expect_no_compile = alist(expr = ), release = alist(x = ),
-  new_compile_options = alist(proto = raw())
+  new_compile_options = alist(proto = raw()),
+  register_r_handler = alist(name = , f = )
 )
 
 # Without tengen, whose generics take the place of ours and have arguments of their own.

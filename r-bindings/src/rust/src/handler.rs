@@ -18,10 +18,7 @@ fn rs_register_custom_call(
         if named.is_empty() {
             return Err(pointers.expected("a named list of external pointers, such as list(host = pointer)"));
         }
-        for (platform, pointer) in named {
-            let path = format!("handler${platform}");
-            handlers::register_pointer(&target, &platform, pointer.arg(&path), package.as_deref())?;
-        }
+        handlers::register_pointers(&target, &named, package.as_deref())?;
         Ok(make::flag(true)?.release())
     })
 }

@@ -6,12 +6,14 @@
 
 mod closure;
 
+use std::ffi::c_void;
+
 use dispatch_runtime::ffi::Handler;
 use dispatch_runtime::ffi::registry::{self, Entry, Platform, Registration, StageSet};
 
 pub use closure::register_r;
 
-use crate::arg::Arg;
+use crate::arg::{Arg, Element};
 use crate::entry::entry;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -54,8 +56,46 @@ pub fn remove(package: &str) -> usize {
     registry::remove_owner(&owner(package))
 }
 
-/// Registers a C function, an `XLA_FFI_Handler*` in an external pointer of R, for the platform of this name.
-pub fn register_pointer(target: &str, platform: &str, pointer: Arg<'_>, package: Option<&str>) -> Result<()> {
+/// Registers C functions, `XLA_FFI_Handler*`s in external pointers of R, by the names of their platforms; none if one of the
+/// pointers or names is wrong.
+pub fn register_pointers(
+    target: &str,
+    pointers: &[(String, Element<'_>)],
+    package: Option<&str>,
+) -> Result<()> {
+    let checked = pointers.iter().map(|(platform, pointer)| {
+        let path = format!("handler${platform}");
+        Ok((platform_named(platform)?, address(pointer.arg(&path))?))
+    });
+    let checked = checked.collect::<Result<Vec<_>>>()?;
+    let owner = package.map(owner).unwrap_or_default();
+    for (platform, address) in checked {
+        // SAFETY: R has no other way to tell that a pointer is one to a handler; the help says what it has to be. Pointers
+        // to functions have one size and form.
+        unsafe {
+            let entry = std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut _) -> *mut _>(address);
+            registry::register(&Registration {
+                target,
+                platform,
+                entry: Entry::Function(entry),
+                stages: StageSet::EXECUTE,
+                traits: 0,
+                owner: &owner,
+                name: "",
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn platform_named(name: &str) -> Result<Platform> {
+    Platform::named(name).map_err(|_| {
+        let expected = "names of platforms, \"host\" or \"cuda\"";
+        Fault::argument("value", "handler", expected, format!("{name:?}"))
+    })
+}
+
+fn address(pointer: Arg<'_>) -> Result<*mut c_void> {
     const WANTED: &str = "an external pointer to an XLA FFI handler";
     if TYPEOF(pointer.get()) != EXTPTRSXP {
         return Err(pointer.expected(WANTED));
@@ -66,25 +106,5 @@ pub fn register_pointer(target: &str, platform: &str, pointer: Arg<'_>, package:
         let got = "a null pointer: pointers do not outlive the session that made them";
         return Err(Fault::argument("value", pointer.name(), WANTED, got));
     }
-    let platform = Platform::named(platform).map_err(|_| {
-        let expected = "names of platforms, \"host\" or \"cuda\"";
-        Fault::argument("value", "handler", expected, format!("{platform:?}"))
-    })?;
-    let owner = package.map(owner).unwrap_or_default();
-    // SAFETY: R has no other way to tell that a pointer is one to a handler; the help says what it has to be. Pointers to
-    // functions have one size and form.
-    unsafe {
-        let entry =
-            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn(*mut _) -> *mut _>(address);
-        registry::register(&Registration {
-            target,
-            platform,
-            entry: Entry::Function(entry),
-            stages: StageSet::EXECUTE,
-            traits: 0,
-            owner: &owner,
-            name: "",
-        })?;
-    }
-    Ok(())
+    Ok(address)
 }
