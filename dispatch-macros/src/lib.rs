@@ -487,7 +487,7 @@ pub fn attr_value(input: TokenStream) -> TokenStream {
 ///
 /// If the whole pattern holds, its names are variables of type `usize` from here on (`batch` of `batch..` a `Vec<usize>`);
 /// else the function returns the error, which names the buffer, what was expected and what came. It returns an
-/// `ffi::Result`, or a `Result` whose error is made from an `ffi::Error`.
+/// `ffi::Result`, an `ffi::Future`, or a `Result` whose error is made from an `ffi::Error`.
 ///
 /// A pattern has a dtype, a shape, or both, and then more of this, between commas:
 ///

@@ -464,6 +464,21 @@ fn a_vector_is_added_again_and_again() {
     assert_eq!(values::<f32>(&call(&ROTATE_ADD, &[&b, &empty], &["tensor<0xf32>"], "").unwrap()[0]), []);
 }
 
+#[ffi_handler(target = "seed.later")]
+fn later(#[arg] x: AnyBuffer, #[attr] rows: u64) -> ffi::Future {
+    ffi::check!(x: f32 [{rows}]);
+    let (promise, future) = ffi::promise();
+    std::thread::spawn(move || promise.complete(Ok(())));
+    future
+}
+
+#[test]
+fn a_check_fails_in_a_function_that_answers_later() {
+    let x = array(&[1f32, 2.0], [2]);
+    call(&LATER, &[&x], &[], "rows = 2 : ui64").unwrap();
+    said(&fails(&LATER, &[&x], &[], "rows = 3 : ui64"), "`x`: expected shape [rows=3], got [2]");
+}
+
 struct Plan {
     table: Vec<i64>,
 }

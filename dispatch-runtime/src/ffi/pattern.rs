@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::check::dtypes_text;
-use super::{Described, Error, Result};
+use super::{Described, Error, Future, Result, promise};
 use crate::aval::shape_text;
 use crate::signature::DTypeSpec;
 
@@ -223,12 +223,21 @@ fn fits<const N: usize>(dim: PatternDim<'_>, size: i64, sizes: &mut [Option<i64>
 /// What a function returns in which an `ffi::check!` fails.
 #[diagnostic::on_unimplemented(
     message = "`ffi::check!` returns an `ffi::Error`, and this function returns `{Self}`",
-    note = "a function with `ffi::check!` returns an `ffi::Result`, or a `Result` whose error is made from an `ffi::Error`"
+    note = "a function with `ffi::check!` returns an `ffi::Result`, an `ffi::Future`, or a `Result` whose error is made from an `ffi::Error`"
 )]
 pub trait Failed {
     /// The failure.
     #[doc(hidden)]
     fn failed(error: Error) -> Self;
+}
+
+impl Failed for Future {
+    #[cold]
+    fn failed(error: Error) -> Future {
+        let (promise, future) = promise();
+        promise.complete(Err(error));
+        future
+    }
 }
 
 impl<T, E: From<Error>> Failed for std::result::Result<T, E> {

@@ -5,7 +5,7 @@ use quote::{format_ident, quote_spanned};
 use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, allowed, code, dtype_data, plain, require_or};
-use super::spec::sorted;
+use super::spec::{attr_value, sorted};
 use crate::syntax::{
     Attr, DTypes, Dynamic, Handler, HandlerKind, HandlerParam, Leaves, Place, Returns, Shape, Sharing, Side,
     Stage,
@@ -180,12 +180,11 @@ fn attrs(handler: &Handler) -> TokenStream {
 
 /// Takes one attribute, or one member of a struct, from a cursor.
 pub(in crate::expand) fn take(attr: &Attr, default: &Ident, cursor: &TokenStream) -> TokenStream {
-    let (name, ty) = (attr.name.value(), &attr.ty);
-    let span = ty.span().resolved_at(Span::mixed_site());
+    let (name, attr_value) = (attr.name.value(), attr_value(attr));
     match (&attr.default, attr.optional) {
-        (Some(_), _) => quote_spanned! {span=> #cursor.or_else::<#ty>(#name, #default) },
-        (None, true) => quote_spanned! {span=> #cursor.optional::<#ty>(#name) },
-        (None, false) => quote_spanned! {span=> #cursor.required::<#ty>(#name) },
+        (Some(_), _) => code! { #attr_value::or_else(&mut #cursor, #name, #default) },
+        (None, true) => code! { #attr_value::optional(&mut #cursor, #name) },
+        (None, false) => code! { #attr_value::required(&mut #cursor, #name) },
     }
 }
 

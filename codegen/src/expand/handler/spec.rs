@@ -60,21 +60,23 @@ pub(super) fn sorted(handler: &Handler) -> Vec<(&HandlerParam, &Attr)> {
 
 /// One attribute, or one member of a struct, as data.
 pub(in crate::expand) fn attr_spec(attr: &Attr) -> TokenStream {
-    let (name, ty) = (attr.name.value(), &attr.ty);
+    let name = attr.name.value();
     let optional = attr.optional || attr.default.is_some();
     let attr_value = attr_value(attr);
     code! {
         __dispatch::ffi::AttrSpec {
             name: #name,
-            r#type: <#ty as #attr_value<'_>>::TYPE,
+            r#type: #attr_value::TYPE,
             optional: #optional,
         }
     }
 }
 
-/// The trait of attributes at the span of a type, where the compiler complains if it is none.
-fn attr_value(attr: &Attr) -> TokenStream {
-    quote_spanned! {attr.ty.span().resolved_at(Span::mixed_site())=> __dispatch::ffi::AttrValue }
+/// `<T as AttrValue>` for the type of an attribute, always in these words and at its span: if it is none, the compiler
+/// complains there and, the complaints being equal, once.
+pub(super) fn attr_value(attr: &Attr) -> TokenStream {
+    let ty = &attr.ty;
+    quote_spanned! {ty.span().resolved_at(Span::mixed_site())=> <#ty as __dispatch::ffi::AttrValue<'_>> }
 }
 
 fn params(handler: &Handler, scope: &Scope<'_>) -> Vec<TokenStream> {

@@ -7,7 +7,7 @@ use std::slice;
 
 use num_complex::Complex;
 
-use super::{Attr, AttrType, Dictionary};
+use super::{Attr, AttrType, Cursor, Dictionary};
 use crate::ffi::{DataType, Result};
 use crate::{DType, Element};
 
@@ -26,6 +26,27 @@ pub trait AttrValue<'a>: Sized {
 
     /// The value, if the attribute is of this type.
     fn from_attr(attr: Attr<'a>) -> Option<Self>;
+
+    // For expansions, which name this trait at a type always in the same way: the compiler complains once of a type that
+    // does not implement it.
+
+    #[doc(hidden)]
+    #[inline(always)]
+    fn required(cursor: &mut Cursor<'a>, name: &str) -> Option<Self> {
+        cursor.required(name)
+    }
+
+    #[doc(hidden)]
+    #[inline(always)]
+    fn or_else(cursor: &mut Cursor<'a>, name: &str, default: impl FnOnce() -> Self) -> Option<Self> {
+        cursor.or_else(name, default)
+    }
+
+    #[doc(hidden)]
+    #[inline(always)]
+    fn optional(cursor: &mut Cursor<'a>, name: &str) -> Option<Option<Self>> {
+        cursor.optional(name)
+    }
 }
 
 impl<'a> Attr<'a> {
