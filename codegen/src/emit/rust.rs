@@ -201,3 +201,38 @@ fn cfgs(family: &DeclaredFamily, indent: &str) -> String {
 fn condition(attribute: &Attribute) -> Option<String> {
     attribute.meta.require_list().ok().map(|list| text(&list.tokens))
 }
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    #[test]
+    fn handlers_are_listed_under_their_conditions() {
+        let handler = |path: &[&str], cfgs: Vec<Attribute>| DeclaredHandler {
+            path: path.iter().map(|name| (*name).to_owned()).collect(),
+            cfgs,
+            target: "f".into(),
+        };
+        let handlers = vec![
+            handler(&["TWICE"], vec![]),
+            handler(
+                &["math", "ROTATE"],
+                vec![parse_quote!(#[cfg(unix)]), parse_quote!(#[cfg(feature = "a")])],
+            ),
+        ];
+        let text = rust(&PackageModel { name: "mine".into(), handlers, ..PackageModel::default() });
+        for part in [
+            "use dispatch_r::handlers;\nuse dispatch_runtime::ffi::Handler;\nuse savvy::savvy;\n",
+            "    run(\"mine\", &[\n        &crate::TWICE,\n        #[cfg(unix)]\n        #[cfg(feature = \"a\")]\n        \
+             &crate::math::ROTATE,\n    ])\n",
+            "    with_functions(|functions| family::attach(raise.0, functions))?;\n    with_handlers(handlers::attach)\n",
+            "    with_handlers(|package, _| handlers::detach(package))?;\n    with_functions(family::detach)\n",
+        ] {
+            assert!(text.contains(part), "{part}\n---\n{text}");
+        }
+        let none = rust(&PackageModel { name: "mine".into(), ..PackageModel::default() });
+        assert!(!none.to_lowercase().contains("handler"), "{none}");
+    }
+}
