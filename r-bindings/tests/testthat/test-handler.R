@@ -302,3 +302,23 @@ test_that("the handlers of a package's Rust code are there when it is loaded", {
   out <- pjrt_execute(call, pjrt_buffer(c(1, 2)), pjrt_buffer(c(10, 20, 30, 40)))
   expect_identical(as.vector(as_array(out)), c(12, 24, 32, 44))
 })
+
+test_that("a package whose target another owner has does not load, and says why", {
+  skip_if_not_installed("families")
+  out <- run_r(c(
+    "register_r_handler('families_rotate_add', identity)",
+    "why <- tryCatch(loadNamespace('families'), error = conditionMessage)",
+    "cat(grepl('register_r_handler()', why, fixed = TRUE), grepl('package families', why, fixed = TRUE))",
+    "cat('', isNamespaceLoaded('families'))"
+  ))
+  expect_identical(out[c("out", "status")], list(out = "TRUE TRUE FALSE", status = 0L))
+})
+
+test_that("a package's Rust code checks the calls of its handlers, and their errors arrive", {
+  skip_if_not_installed("families")
+  families <- asNamespace("families")
+  e <- expect_error(as_array(families$rotated(numeric(), c(1, 2))), class = "pjrtdispatch_error")
+  expect_match(conditionMessage(e), "`b` is empty", fixed = TRUE)
+  skip_if_not_installed("borrower")
+  expect_identical(asNamespace("borrower")$owner_of("families_rotate_add"), "package families")
+})
