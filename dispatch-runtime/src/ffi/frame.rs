@@ -18,6 +18,8 @@ use super::{DataType, Error, Result};
 /// One call of a handler: its frame, whose outline has been checked, and its signature.
 ///
 /// `'a` is the time of the call, in which XLA keeps what the frame points to.
+///
+/// The functions that decode are for expansions, which ask for each result once.
 pub struct Call<'a> {
     /// With the outline checked by [`Call::new`]. Not a reference, because the frame may end before its last field.
     frame: NonNull<XLA_FFI_CallFrame>,
@@ -83,6 +85,7 @@ impl<'a> Call<'a> {
     }
 
     /// What a mended frame points to: whoever lets a call go on after the handler has returned keeps it until the end.
+    #[doc(hidden)]
     pub fn kept(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.kept.clone()
     }
@@ -96,6 +99,7 @@ impl<'a> Call<'a> {
     }
 
     /// The signature of the handler.
+    #[doc(hidden)]
     pub fn spec(&self) -> &'static Spec {
         self.spec
     }
@@ -159,6 +163,7 @@ impl<'a> Call<'a> {
 
     /// Whether there are as many arguments and results as the signature allows; the most is `usize::MAX` where the last
     /// parameter takes all that remain.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn counts(&self, args: (usize, usize), rets: (usize, usize)) -> bool {
         let fits = |n: usize, (least, most): (usize, usize)| n >= least && n <= most;
@@ -188,18 +193,21 @@ impl<'a> Call<'a> {
     }
 
     /// A plain argument, if it is there and as wanted, sizes aside.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn arg<T: Argument<'a>>(&self, i: usize, want: Want) -> Option<T> {
         T::decode(self.arg_slot(i)?, want, self.named(i))
     }
 
     /// An argument that may be absent.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn optional_arg<T: Argument<'a>>(&self, i: usize, want: Want) -> Option<Option<T>> {
         if i < self.arg_count() { Some(Some(self.arg(i, want)?)) } else { Some(None) }
     }
 
     /// The arguments from this index on, if all of them are buffers that read.
+    #[doc(hidden)]
     pub fn rest_args(&self, from: usize) -> Option<RemainingArgs<'a>> {
         let list = self.args();
         // SAFETY: the list has `size` items, as the outline says.
@@ -210,18 +218,21 @@ impl<'a> Call<'a> {
     /// A plain result, if it is there and as wanted, sizes aside.
     ///
     /// It is the only one who writes there: nobody asks for a result twice.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn ret<T: Output<'a>>(&self, i: usize, want: Want) -> Option<T> {
         T::decode(self.ret_slot(i)?, want, self.named(self.spec.args + i))
     }
 
     /// A result that may be absent.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn optional_ret<T: Output<'a>>(&self, i: usize, want: Want) -> Option<Option<T>> {
         if i < self.ret_count() { Some(Some(self.ret(i, want)?)) } else { Some(None) }
     }
 
     /// The results from this index on, if all of them are buffers that read.
+    #[doc(hidden)]
     pub fn rest_rets(&self, from: usize) -> Option<RemainingRets<'a>> {
         let list = self.rets();
         // SAFETY: the list has `size` items, as the outline says.
@@ -230,12 +241,14 @@ impl<'a> Call<'a> {
     }
 
     /// The attributes, from the first on.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn attrs(&self) -> Cursor<'a> {
         Cursor::new(self.dictionary())
     }
 
     /// All attributes.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn dictionary(&self) -> Dictionary<'a> {
         // SAFETY: inside of the frame, and sound by the outline.
@@ -243,6 +256,7 @@ impl<'a> Call<'a> {
     }
 
     /// A value of the context; `name` is the parameter's, for the error.
+    #[doc(hidden)]
     #[inline(always)]
     pub fn ctx_value<T: FromCall<'a>>(&self, name: &str) -> Result<T> {
         match T::from_call(self) {

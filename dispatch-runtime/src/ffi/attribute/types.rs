@@ -50,6 +50,14 @@ impl Mismatch {
         Error::invalid_argument(format!("attribute `{path}`: {wrong}"))
     }
 
+    /// The words for an attribute whose name is not known.
+    pub fn unnamed(self) -> String {
+        match self.path.as_str() {
+            "" => self.wrong,
+            path => format!("member `{path}`: {}", self.wrong),
+        }
+    }
+
     /// The same, seen from around a member.
     pub fn inside(self, name: &str) -> Mismatch {
         let path = match self.path.as_str() {

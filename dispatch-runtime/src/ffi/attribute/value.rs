@@ -7,8 +7,8 @@ use std::slice;
 
 use num_complex::Complex;
 
-use super::{Attr, AttrType, Cursor, Dictionary};
-use crate::ffi::{DataType, Result};
+use super::{Attr, AttrType, Cursor, Dictionary, Mismatch};
+use crate::ffi::{DataType, Error, Result};
 use crate::{DType, Element};
 
 /// A Rust type that an attribute can be: `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`,
@@ -52,7 +52,10 @@ pub trait AttrValue<'a>: Sized {
 impl<'a> Attr<'a> {
     /// The attribute as a value of this type; the error says what it is instead.
     pub fn get<T: AttrValue<'a>>(self) -> Result<T> {
-        self.value("")
+        T::from_attr(self).ok_or_else(|| {
+            let wrong = T::TYPE.mismatch(self).map(Mismatch::unnamed);
+            Error::invalid_argument(wrong.unwrap_or_else(|| format!("expected {}, got {self}", T::TYPE)))
+        })
     }
 }
 

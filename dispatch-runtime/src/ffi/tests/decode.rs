@@ -426,6 +426,8 @@ fn a_dictionary_is_read_lazily() {
             assert_eq!(attrs.get_optional::<i32>("z").unwrap(), None);
             assert_eq!(attrs.get::<Dictionary<'_>>("c").unwrap().get::<f32>("d").unwrap(), 2.0);
             let text = |error: ffi::Error| error.message().to_owned();
+            let b = attrs.iter().find(|(name, _)| *name == "b").unwrap().1;
+            assert_eq!(text(b.get::<f32>().unwrap_err()), "expected f32, got i32");
             assert_eq!(text(attrs.get::<i64>("b").unwrap_err()), "attribute `b`: expected i64, got i32");
             assert_eq!(
                 text(attrs.get::<i64>("bb").unwrap_err()),

@@ -6,6 +6,7 @@
 //! `cargo bench -p dispatch-bench --bench limits -- hit` runs only the parts whose names contain `hit`.
 
 mod arguments;
+mod decode;
 mod ffi;
 mod graph;
 mod hit;
@@ -26,10 +27,11 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 13] = [
+const PARTS: [Part; 14] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
+    ("decode", 5, decode::measure),
     ("scalar", 7, |results| scalar::measure(plugin(), results)),
     ("threads", 1, |results| threads::on_nothing(NoopEngine::client(1), results)),
     ("plugin-threads", 1, |results| threads::on_plugin(plugin(), results)),
