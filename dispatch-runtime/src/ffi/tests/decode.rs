@@ -177,6 +177,9 @@ fn malformed_buffers_are_named() {
     assert!(misaligned.ends_with(" are not aligned to 4 bytes"), "{misaligned}");
     let mut absurd = Frame::new().arg(&[0f32; 0], [0]).arg(&[0f32; 0], [0, i64::MAX, 4]).ret::<f32>([0]);
     assert!(message(&mut absurd, &ROTATE_ADD).starts_with("argument `c`: "), "a product that overflows");
+    // No product shows the sign of this one.
+    let hidden = Frame::new().arg(&[0f32; 0], [0]).arg_bytes(11, &[], [-1, 0]).ret::<f32>([0]);
+    assert_eq!(message(&mut { hidden }, &ROTATE_ADD), "argument `c`: no array has the shape [-1,0]");
     let negative = Frame::new().arg_bytes(11, &[], [-3]).arg(&[0f32; 0], [0]).ret::<f32>([0]);
     assert_eq!(message(&mut { negative }, &ROTATE_ADD), "argument `b`: no array has the shape [-3]");
 }
@@ -216,6 +219,9 @@ fn empty_and_null_buffers_are_empty_slices() {
         Frame::new().arg(&[0f32; 0], [0, 3]).arg(&[0i16; 0], [2, 0]).ret::<f64>([0]).ret_bytes(19, 0, [0, 0]);
     assert!(frame.raw_arg(0).data.is_null());
     frame.call(&COUNT).unwrap();
+    let any = |dims: [i64; 2]| Frame::new().arg(&[0f32; 0], [0, 3]).arg_bytes(3, &[], dims).ret::<f64>([0]);
+    let mut negative = any([-1, 0]).ret_bytes(19, 0, [0, 0]);
+    assert_eq!(message(&mut negative, &COUNT), "argument `b`: no array has the shape [-1,0]");
     // Not aligned, but nothing is there.
     frame.raw_arg(0).data = 3 as *mut _;
     frame.call(&COUNT).unwrap();
