@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dispatch_runtime::ffi::abi::*;
 use dispatch_runtime::ffi::registry::{self, Entry, Platform, RawClosure, Registration, StageSet};
 use dispatch_runtime::program::Source;
-use dispatch_runtime::{Client, Error, Result};
+use dispatch_runtime::{Client, ClientOptions, Error, Result};
 use plugin::{client, compile, run, values};
 
 type Frame = *mut XLA_FFI_CallFrame;
@@ -250,6 +250,30 @@ fn a_target_that_nobody_registered_is_an_error_with_those_that_are() {
     assert!(registered.contains(&"is_there".to_owned()));
     assert!(error.to_string().contains("calls `is_not_there`, but no FFI handler"), "{error}");
     assert!(error.to_string().contains("is_there"), "{error}");
+}
+
+#[test]
+fn a_plugin_that_is_loaded_later_knows_what_was_registered_before() {
+    register(&function("early", add_1, "", "")).unwrap();
+    register(&function("early and gone", add_1, "somebody", "")).unwrap();
+    registry::remove_owner("somebody");
+    for path in plugin::cached_plugins() {
+        let client = Client::from_plugin(&path, &ClientOptions::new()).unwrap();
+        assert_eq!(call(client, "early").unwrap(), [2.0, 3.0, 4.0], "{}", path.display());
+        let known = client.registered_ffi_handlers();
+        assert!(known.contains(&"early".to_owned()) && !known.contains(&"early and gone".to_owned()));
+        // And one that is registered for it is known to those that were there before.
+        register(&function("late", add_2, "", "")).unwrap();
+        assert_eq!(call(client, "late").unwrap(), [3.0, 4.0, 5.0]);
+    }
+    assert_eq!(call(client(), "late").unwrap(), [3.0, 4.0, 5.0]);
+}
+
+#[test]
+fn a_client_without_a_plugin_calls_no_handlers() {
+    let error = Client::host().register_ffi_closure("none", |_, _, _| Ok(())).unwrap_err();
+    assert_eq!(error.code(), "unimplemented");
+    assert_eq!(Client::host().registered_ffi_handlers(), [""; 0]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod plugin;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -212,4 +213,58 @@ fn panics_errors_and_successes_in_any_order_leave_nothing_behind() {
     // Less than 20 bytes an execution: an error's text alone is longer.
     assert!(grown < 2_000_000, "{executions} executions took {grown} bytes");
     assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) > executions / 8));
+}
+
+/// Says when the closure that owns it is dropped.
+struct Owned(Arc<AtomicUsize>, f32);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_closure_that_is_replaced_or_removed_lives_on_in_the_calls_that_use_it() {
+    let client = client();
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let register = |n: usize| {
+        let owned = Owned(dropped.clone(), n as f32);
+        client.register_ffi_closure("replaced_often", move |_, mut rets, _| {
+            let before = owned.1;
+            thread::yield_now();
+            assert_eq!((owned.0.load(Ordering::SeqCst) < 1_000_000, owned.1), (true, before));
+            rets.get::<f32>(0)?.fill(owned.1);
+            Ok(())
+        })
+    };
+    register(0).unwrap();
+    // It belongs to nobody, so nobody may replace it.
+    assert_eq!(register(1).unwrap_err().code(), "ffi_handler");
+    assert_eq!(dropped.load(Ordering::SeqCst), 1);
+    let program = small("replaced_often");
+    let x = client.array(&[0f32; 4], [4]).unwrap();
+    let times = if short() { 200 } else { 2_000 };
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    match program.execute(&[&x]).and_then(|out| out[0].to_vec::<f32>()) {
+                        Ok(out) => assert!(out[0] < times as f32 && out == [out[0]; 4]),
+                        Err(error) => {
+                            assert!(error.to_string().contains("`replaced_often` is gone"), "{error}")
+                        }
+                    }
+                }
+            });
+        }
+        for n in 0..times {
+            assert!(client.remove_ffi_handler("replaced_often"));
+            register(n).unwrap();
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(client.remove_ffi_handler("replaced_often"));
+    assert_eq!(dropped.load(Ordering::SeqCst), times + 2);
 }

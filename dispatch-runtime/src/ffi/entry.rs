@@ -1,5 +1,6 @@
 //! The one way in from XLA.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,6 +47,16 @@ impl<T: Answer, E: Into<Error>> Answer for Result<T, E> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+thread_local! {
+    /// How many calls of handlers this thread is in: a handler may run a program that calls another.
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether this thread is in a handler.
+pub(crate) fn in_handler() -> bool {
+    CALLS.get() > 0
 }
 
 /// The C function of a declaration.
@@ -103,11 +114,13 @@ pub unsafe fn enter(
             None => unsafe { no_stage(spec, stage).into_raw(api) },
         };
     }
+    CALLS.set(CALLS.get() + 1);
     let made = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: by the contract of this function.
         let call = unsafe { Call::new(frame, spec) };
         body(&call?)
     }));
+    CALLS.set(CALLS.get() - 1);
     match made {
         Ok(Ok(())) => ptr::null_mut(),
         // SAFETY: the API of the frame.

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::abi::XLA_FFI_Future;
@@ -67,14 +66,6 @@ struct Waiting {
 // SAFETY: the functions of the plugin complete a future from any thread.
 unsafe impl Send for Waiting {}
 
-/// How many answers XLA waits for.
-static PENDING: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether XLA waits for an answer that may come from anywhere.
-pub(crate) fn answers_are_pending() -> bool {
-    PENDING.load(Ordering::Relaxed) > 0
-}
-
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,7 +81,6 @@ impl Shared {
                     answer.map_err(|e| Status { code: e.code() as i32, message: e.message().to_owned() });
                 // SAFETY: the future was given to XLA and not completed: the state says both, and is over now.
                 unsafe { waiting.api.complete(waiting.future, answer) };
-                PENDING.fetch_sub(1, Ordering::Relaxed);
             }
             // A promise answers once.
             State::Answered(_) | State::Over => {}
@@ -142,7 +132,6 @@ impl Answer for Future {
                 let future = cx.api.future()?;
                 // SAFETY: the future is of this plugin; its promise completes it, dropped or not.
                 unsafe { call.set_future(future) };
-                PENDING.fetch_add(1, Ordering::Relaxed);
                 *state = State::Waited(Waiting { api: cx.api, future, _kept: call.kept() });
                 Ok(())
             }

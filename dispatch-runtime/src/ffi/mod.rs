@@ -143,9 +143,9 @@ pub use context::{
 pub use data_type::DataType;
 pub use dispatch_macros::{AttrValue, ffi_check as check};
 pub use entry::Answer;
+pub(crate) use entry::in_handler;
 pub use error::{Error, ErrorCode, Result};
 pub use frame::Call;
-pub(crate) use future::answers_are_pending;
 pub use future::{Future, Promise, promise};
 pub use handler::{Entry, Handler};
 pub use pattern::Failed;

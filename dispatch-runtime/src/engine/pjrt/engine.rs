@@ -211,7 +211,6 @@ impl PjrtEngine {
         path: &Path,
     ) -> Result<PjrtEngine> {
         let plugin = plugin::adopt(api, path)?;
-        Threads::found();
         PjrtEngine::of_client(plugin, HotFunctions::of(plugin)?, client)
     }
 

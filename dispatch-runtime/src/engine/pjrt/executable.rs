@@ -10,6 +10,7 @@ use super::abi::*;
 use super::call::{Roomy, call};
 use super::context::Context;
 use super::engine::{Hot, Shared};
+use super::nested::Executing;
 use super::{describe, inspect, layout, read};
 use crate::engine::{Executable, RawBuffer, RunOptions};
 use crate::{Aval, Inspection, MemoryStats, Result};
@@ -25,6 +26,8 @@ pub struct PjrtExecutable {
     shared: &'static Shared,
     /// Whether some result may not be row-major.
     relayout: bool,
+    /// Whether it may call handlers.
+    custom_calls: bool,
     inputs: Vec<Aval>,
     outputs: Vec<Aval>,
     aliased: Vec<bool>,
@@ -141,6 +144,7 @@ impl PjrtExecutable {
             device,
             shared,
             relayout,
+            custom_calls,
             inputs,
             outputs,
             aliased,
@@ -317,9 +321,11 @@ impl PjrtExecutable {
             device_complete_events: event,
             execute_device: self.device.as_ptr(),
         };
+        let executing = if self.custom_calls { Some(Executing::begin()) } else { None };
         // SAFETY: arguments, results and executable are as the caller promises, and PJRT writes as many results as
         // `outs` has. It writes none when it returns an error.
         let (_, error) = unsafe { self.execute.call(call) };
+        drop(executing);
         self.shared.plugin.check("PJRT_LoadedExecutable_Execute", error)?;
         if self.relayout {
             // SAFETY: the results are those of this run.

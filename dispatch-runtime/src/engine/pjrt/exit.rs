@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(super) use linux::{Look, Threads, is_worker};
+pub(super) use linux::Threads;
 
 /// No way is known to see what other threads do.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
@@ -23,26 +23,7 @@ impl Threads {
         Threads
     }
 
-    pub fn found() {}
-
     pub fn wait_for_new_ones(self) {}
-}
-
-/// What the threads of plugins do, which is not known here.
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-#[derive(PartialEq)]
-pub(super) struct Look;
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-impl Look {
-    pub fn at_workers() -> Option<Look> {
-        None
-    }
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(super) fn is_worker() -> bool {
-    false
 }
 
 /// How many calls are made that have the plugin work in threads which come and go with them.
@@ -67,7 +48,6 @@ impl Drop for Working {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod linux {
-    use std::cell::Cell;
     use std::ffi::{c_int, c_void};
     use std::ptr::null_mut;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -82,10 +62,6 @@ mod linux {
 
     /// The threads that the exit waits for.
     static WORKERS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-
-    /// The threads that there were when a client was adopted, which another library of the process has made: those of its
-    /// plugin, and some that are not. The exit does not wait for them.
-    static FOUND: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
     /// How long the exit waits for work that does not end.
     const PATIENCE: Duration = Duration::from_secs(1);
@@ -102,7 +78,7 @@ mod linux {
         /// Has the exit of the process wait for the threads that have come since.
         pub fn wait_for_new_ones(self) {
             let new = threads().into_iter().filter(|thread| !self.0.contains(thread));
-            lock(&WORKERS).extend(new);
+            WORKERS.lock().unwrap_or_else(PoisonError::into_inner).extend(new);
             static EXIT: Once = Once::new();
             // Comes before the ends of what loading the plugin made.
             EXIT.call_once(|| {
@@ -110,68 +86,6 @@ mod linux {
                 register();
             });
             watch();
-        }
-
-        /// Takes all but this thread and the main one for threads of plugins, where a client is found, not made.
-        pub fn found() {
-            let (this, main) = (this_thread(), std::process::id());
-            let others = threads().into_iter().filter(|&thread| thread != this && thread != main);
-            *lock(&FOUND) = others.collect();
-        }
-    }
-
-    fn this_thread() -> u32 {
-        // SAFETY: only asks.
-        unsafe { libc::gettid() as u32 }
-    }
-
-    fn lock(list: &Mutex<Vec<u32>>) -> std::sync::MutexGuard<'_, Vec<u32>> {
-        list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    thread_local! {
-        /// Whether this thread is one of a plugin, once that was looked up: it is from its start.
-        static WORKER: Cell<Option<bool>> = const { Cell::new(None) };
-    }
-
-    /// Whether this thread is one of a plugin.
-    #[inline]
-    pub fn is_worker() -> bool {
-        WORKER.get().unwrap_or_else(look_up)
-    }
-
-    #[cold]
-    fn look_up() -> bool {
-        let this = this_thread();
-        let is = lock(&WORKERS).contains(&this) || lock(&FOUND).contains(&this);
-        WORKER.set(Some(is));
-        is
-    }
-
-    /// That all threads of plugins wait, and how often each has run. Those that wait here for a program are not looked at.
-    #[derive(PartialEq)]
-    pub struct Look(Vec<String>);
-
-    impl Look {
-        /// Nothing if one runs, or waits for something else than another thread.
-        pub fn at_workers() -> Option<Look> {
-            let this = this_thread();
-            let mut workers = lock(&WORKERS).clone();
-            workers.extend_from_slice(&lock(&FOUND));
-            let others = workers.into_iter().filter(|&thread| thread != this);
-            others
-                .map(|thread| if waits_for_thread(thread) { idleness(thread) } else { None })
-                .collect::<Option<_>>()
-                .map(Look)
-        }
-    }
-
-    /// Whether a thread waits for another, and not for a time or for a file. Where the system does not tell, it does.
-    fn waits_for_thread(thread: u32) -> bool {
-        let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
-        match call.split(' ').next().and_then(|number| number.trim().parse::<i64>().ok()) {
-            Some(number) => number == libc::SYS_futex,
-            None => !call.starts_with("running"),
         }
     }
 
@@ -219,7 +133,7 @@ mod linux {
         if PROCESS.load(Ordering::Relaxed) != std::process::id() {
             return;
         }
-        let workers = lock(&WORKERS).clone();
+        let workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let start = Instant::now();
         let mut idle = None;
         while start.elapsed() < PATIENCE {

@@ -1,53 +1,78 @@
 //! Handlers that run programs themselves.
 //!
-//! A plugin runs a heavy program on threads of its own, and the next one when it is done. A handler that is called there
-//! and waits for another program may thus wait for one that waits for the handler's own. (Whoever calls a handler on the
-//! thread that executes the program, as is done for a small one, is not concerned.) PJRT has no way to ask for that. So who
-//! waits on a thread of a plugin looks now and then whether any of these threads does something.
+//! A plugin runs a heavy program on threads of its own, and the next one of the client when it is done. A handler that is
+//! called there and waits for another program waits for one that waits for the handler's own: so it was on all plugins
+//! known, for small and for large programs. PJRT has no way to ask for that, so the wait ends after a while with an error.
+//! A handler that is called on the thread that executes the program, as is done for a small one, may wait for anything.
 
+use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::abi::PJRT_Buffer;
 use super::call::Plugin;
-use super::exit::Look;
 use super::read;
 use crate::{Error, Result};
 
-/// How long one waits before the first look, and between two pairs of them; how long nothing has to happen between the
-/// looks of a pair; and how often, for a thread may wait for something outside of the process, which comes.
-const PATIENCE: (Duration, Duration, usize) = (Duration::from_millis(200), Duration::from_millis(60), 2);
+/// How long a handler waits on a thread of the plugin.
+const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The same once it has happened in this process: a program may have many calls of the handler.
-const LEARNED: (Duration, Duration, usize) = (Duration::from_millis(40), Duration::from_millis(20), 1);
+/// The same once it has waited in vain: a program may have many calls of the handler.
+const LEARNED: Duration = Duration::from_millis(50);
 
-static HAPPENED: AtomicBool = AtomicBool::new(false);
+thread_local! {
+    /// How many executions this thread is in that may call handlers.
+    static EXECUTIONS: Cell<u32> = const { Cell::new(0) };
+}
 
-/// Waits for a buffer on a thread of a plugin. An error if the plugin stands still.
+/// As long as it lives, handlers that are called on this thread are so by an execution of this thread.
+pub(super) struct Executing(());
+
+impl Executing {
+    pub fn begin() -> Executing {
+        EXECUTIONS.set(EXECUTIONS.get() + 1);
+        Executing(())
+    }
+}
+
+impl Drop for Executing {
+    fn drop(&mut self) {
+        EXECUTIONS.set(EXECUTIONS.get() - 1);
+    }
+}
+
+/// Whether this is a handler on a thread of the plugin.
+#[inline]
+pub(super) fn is_handler_of_pool() -> bool {
+    crate::ffi::in_handler() && EXECUTIONS.get() == 0 && !is_main_thread()
+}
+
+/// The main thread is nobody's pool, though another library of the process may have it execute a program.
+#[cfg(target_os = "linux")]
+fn is_main_thread() -> bool {
+    // SAFETY: these only ask.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_main_thread() -> bool {
+    false
+}
+
+/// Waits for a buffer in a handler on a thread of the plugin.
 ///
 /// # Safety
 ///
 /// `buffer` is alive.
 pub(super) unsafe fn await_ready(plugin: &Plugin, buffer: NonNull<PJRT_Buffer>) -> Result<()> {
-    let (patience, pause, times) = if HAPPENED.load(Ordering::Relaxed) { LEARNED } else { PATIENCE };
-    let mut still = 0;
-    while still < times {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if read::await_ready_for(plugin, buffer, patience)? {
-                return Ok(());
-            }
-            let before = Look::at_workers();
-            if read::await_ready_for(plugin, buffer, pause)? {
-                return Ok(());
-            }
-            // Who promised an answer from elsewhere may give it at any time.
-            let waits = before.is_some_and(|before| Look::at_workers() == Some(before));
-            still = if waits && !crate::ffi::answers_are_pending() { still + 1 } else { 0 };
-        }
+    static IN_VAIN: AtomicBool = AtomicBool::new(false);
+    let patience = if IN_VAIN.load(Ordering::Relaxed) { LEARNED } else { PATIENCE };
+    // SAFETY: by the caller's promise.
+    if unsafe { read::await_ready_for(plugin, buffer, patience) }? {
+        return Ok(());
     }
-    HAPPENED.store(true, Ordering::Relaxed);
+    IN_VAIN.store(true, Ordering::Relaxed);
     Err(Error::Unimplemented {
         what: "waiting in an FFI handler for a program that the plugin runs after that of the handler".into(),
         by: plugin.description(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::abi::*;
 use super::call::{ErrorFunctions, Plugin, call, destroy_event};
 use super::engine::Shared;
-use super::{exit, layout, nested};
+use super::{layout, nested};
 use crate::host::HostArray;
 use crate::{DType, Error, Result};
 
@@ -18,7 +18,7 @@ use crate::{DType, Error, Result};
 ///
 /// `buffer` is alive.
 pub(super) unsafe fn await_ready(plugin: &Plugin, buffer: NonNull<PJRT_Buffer>) -> Result<()> {
-    if exit::is_worker() {
+    if nested::is_handler_of_pool() {
         // SAFETY: by the caller's promise.
         return unsafe { nested::await_ready(plugin, buffer) };
     }
