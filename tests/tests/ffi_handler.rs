@@ -2,7 +2,7 @@
 
 use dispatch_runtime::ffi::testing::Frame;
 use dispatch_runtime::ffi::{
-    self, AnyBuffer, AnyBufferMut, AttrValue, Buffer, BufferMut, Dictionary, Handler, RemainingArgs,
+    self, Aliased, AnyBuffer, AnyBufferMut, AttrValue, Buffer, BufferMut, Dictionary, Handler, RemainingArgs,
     RemainingRets, Token,
 };
 use dispatch_runtime::prelude::*;
@@ -245,4 +245,65 @@ fn patterns_check_and_bind() {
 fn the_function_is_still_a_function() {
     fn callable<'a, F: Fn(AnyBuffer<'a>, AnyBuffer<'a>, BufferMut<'a, i64>, u64) -> ffi::Result<()>>(_: F) {}
     callable(checked);
+}
+
+#[ffi_handler]
+fn reverse(#[arg] x: Buffer<f32>, #[ret(like(x))] mut out: BufferMut<f32>) -> ffi::Result<()> {
+    for (o, x) in out.iter_mut().zip(x.iter().rev()) {
+        *o = *x;
+    }
+    Ok(())
+}
+
+#[ffi_handler]
+fn double(
+    #[arg(dtype = f32)] x: Aliased,
+    #[ret(like(x), alias = x)] mut out: BufferMut<f32>,
+) -> ffi::Result<()> {
+    assert_eq!(x.shape(), out.shape());
+    out.iter_mut().for_each(|v| *v *= 2.0);
+    Ok(())
+}
+
+#[test]
+fn results_overwrite_no_argument_unless_they_take_it_over() {
+    let frame = || Frame::new().arg(&[1f32, 2.0, 3.0], [3]);
+    for handler in [&REVERSE, &DOUBLE] {
+        let mut apart = frame().ret::<f32>([3]);
+        let mut together = frame().ret_in(0);
+        apart.call(handler).unwrap();
+        together.call(handler).unwrap();
+        let expected = if std::ptr::eq(handler, &REVERSE) { [3.0, 2.0, 1.0] } else { [2.0, 4.0, 6.0] };
+        assert_eq!(
+            (apart.result::<f32>(0), together.result::<f32>(0)),
+            (expected.to_vec(), expected.to_vec())
+        );
+    }
+    assert!(fails(frame().ret::<f32>([2]), &DOUBLE).contains("result `out`: expected shape [3]"));
+}
+
+#[ffi_handler]
+fn defaults(
+    #[attr(default = FORTY)] n: i64,
+    #[attr(name = "in.side", default = Command::Mul)] command: Command,
+    #[ret(shape = [])] mut out: BufferMut<i64>,
+) -> ffi::Result<()> {
+    const { assert!(FORTY == 40) };
+    out[0] = n + command as i64;
+    Ok(())
+}
+
+const FORTY: i64 = 40;
+
+#[test]
+fn defaults_stand_for_what_is_absent() {
+    let run = |frame: Frame| {
+        let mut frame = frame.ret::<i64>([]);
+        frame.call(&DEFAULTS).unwrap();
+        frame.result::<i64>(0)[0]
+    };
+    assert_eq!(run(Frame::new()), 45);
+    assert_eq!(run(Frame::new().attr("n", 1i64)), 6);
+    assert_eq!(run(Frame::new().attr("in.side", 0i32)), 40);
+    assert_eq!(run(Frame::new().attr("n", 2i64).attr("in.side", 0i32)), 2);
 }

@@ -306,6 +306,15 @@ fn attributes_are_decoded() {
         "attribute `more`: `attributes` has no such attribute; it takes `i32`, `str`",
     );
     said(&wrong("i32 = 42 : i32, srt = \"s\""), "did you mean `str`?");
+    // Also behind all that are declared, and where none is.
+    said(
+        &wrong("i32 = 42 : i32, str = \"s\", zeta = 1 : i32"),
+        "attribute `zeta`: `attributes` has no such attribute",
+    );
+    said(
+        &fails(&ALWAYS_SUCCESS, &[], &[], "a = 1 : i32"),
+        "attribute `a`: `always_success` has no such attribute",
+    );
 }
 
 #[derive(AttrValue, Debug, PartialEq)]
