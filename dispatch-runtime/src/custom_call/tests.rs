@@ -106,7 +106,8 @@ fn a_program_of_one_call_has_its_operands_and_results() {
         "{}",
         program.source()
     );
-    let error = call.operation(&["%a"], &[x.clone(), y.clone()], &[x.clone()]).unwrap_err().to_string();
+    let error =
+        call.operation(&["%a"], &[x.clone(), y.clone()], std::slice::from_ref(&x)).unwrap_err().to_string();
     assert_eq!(error, "invalid program: target `f`: 1 name for 2 operands");
     let error =
         Program::<Array>::custom_call(&custom_call("f").alias(0, 0), [x], [y]).unwrap_err().to_string();

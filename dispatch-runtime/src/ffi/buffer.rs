@@ -88,7 +88,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// A type of argument: [`Buffer`], [`AnyBuffer`], [`Aliased`](super::Aliased) or [`Token`](super::Token).
+/// A type of argument: [`Buffer`], [`AnyBuffer`](super::AnyBuffer), [`Aliased`](super::Aliased) or [`Token`](super::Token).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type of argument of a handler",
     note = "arguments are `ffi::Buffer<T>`, `ffi::AnyBuffer`, `ffi::Aliased`, `ffi::Token`"
@@ -99,7 +99,7 @@ pub trait Argument<'a>: Sized {
     fn decode(slot: Slot<'a>, want: Want, name: Named) -> Option<Self>;
 }
 
-/// A type of result: [`BufferMut`], [`AnyBufferMut`] or [`Token`](super::Token).
+/// A type of result: [`BufferMut`], [`AnyBufferMut`](super::AnyBufferMut) or [`Token`](super::Token).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type of result of a handler",
     note = "results are `ffi::BufferMut<T>`, `ffi::AnyBufferMut`, `ffi::Token`"

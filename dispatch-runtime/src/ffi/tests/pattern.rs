@@ -51,7 +51,7 @@ fn with_dims(x: &Shaped, k: usize) -> ffi::Result<usize> {
         };
         match __pattern.check(x) {
             Ok(__ffi::Captures { sizes: [rows], leads: [] }) => (rows,),
-            Err(error) => return Err(::core::convert::From::from(error)),
+            Err(error) => return __ffi::Failed::failed(error),
         }
     };
     // … and ends here.
