@@ -62,7 +62,9 @@
 #'     %r:3 = stablehlo.custom_call @svd(%a) {
 #'       api_version = 4 : i32,
 #'       operand_layouts = [dense<[0, 1]> : tensor<2xindex>],
-#'       result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<[0, 1]> : tensor<2xindex>]
+#'       result_layouts = [
+#'         dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>, dense<[0, 1]> : tensor<2xindex>
+#'       ]
 #'     } : (tensor<3x2xf64>) -> (tensor<3x2xf64>, tensor<2xf64>, tensor<2x2xf64>)
 #'     return %r#0, %r#1, %r#2 : tensor<3x2xf64>, tensor<2xf64>, tensor<2x2xf64>
 #'   }

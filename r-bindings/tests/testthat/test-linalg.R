@@ -359,3 +359,16 @@ test_that("a dispatcher runs programs with these calls", {
   }
   expect_identical(dispatcher_size(d), 2L)
 })
+
+test_that("a family of another package calls these targets, and its call shows what is printed", {
+  skip_if_not_installed("families")
+  a <- random_matrix(4, 4)
+  a <- a + t(a)
+  for (i in 1:2) {
+    lines <- capture.output(values <- families::spectrum(pjrt_buffer(a, dtype = "f64")))
+    lines <- c(lines, capture.output(await(values)))
+    expect_identical(lines[[1]], "spectrum")
+    expect_match(lines[[2]], "^\\[1\\] +-")
+    expect_close(c(as_array(values)), rev(eigen(a, symmetric = TRUE)$values))
+  }
+})

@@ -156,3 +156,20 @@ test_that("print_tensor refuses what it does not know", {
   expect_error(run("header = \"x\""), "header", class = "pjrtdispatch_error")
   expect_error(run("print_header = 1 : i32"), "print_header.*string.*i32")
 })
+
+test_that("what an R function prints comes after what the program has printed before", {
+  register_r_handler("t_print_more", function(x) {
+    cat("from R\n")
+    x
+  })
+  type <- "tensor<2xf32>"
+  program <- pjrt_compile(pjrt_program(c(
+    sprintf("func.func @main(%%a: %s) -> %s {", type, type),
+    custom_call("print_tensor", "%a", list(list(2, "f32")), list(), layouts = FALSE, effect = TRUE),
+    paste("%b =", custom_call("t_print_more", "%a", list(list(2, "f32")), list(list(2, "f32")), layouts = FALSE, effect = TRUE)),
+    sprintf("return %%b : %s", type), "}"
+  )))
+  lines <- capture.output(await(pjrt_execute(program, pjrt_buffer(c(1, 2), dtype = "f32"))))
+  # XLA runs these in their order, though it need not.
+  expect_identical(lines, c("[1] 1 2", "from R"))
+})

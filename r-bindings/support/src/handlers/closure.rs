@@ -13,7 +13,7 @@ use crate::ffi::*;
 use crate::root::Root;
 use crate::unwind::protect;
 use crate::upload::{Check, allowed, upload_data};
-use crate::{describe, main_thread, make, read};
+use crate::{describe, main_thread, make, printing, read};
 
 /// An R function under the name that programs call it by.
 struct Closure {
@@ -99,6 +99,8 @@ impl Closure {
         results: RemainingRets<'_>,
         attributes: Dictionary<'_>,
     ) -> Result<()> {
+        // What the program has printed before comes before what the function prints.
+        printing::show_waiting()?;
         let arrays = operands.iter().enumerate().map(|(i, operand)| array(operand, i + 1));
         let arrays = arrays.collect::<Result<Vec<Root>>>()?;
         let values: Vec<SEXP> = arrays.iter().map(Root::get).collect();

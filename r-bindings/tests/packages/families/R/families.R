@@ -298,6 +298,27 @@ rotated <- structure(
   class = "dispatch_family", family = "rotated"
 )
 
+#' @title The eigenvalues of a symmetric matrix, which it prints too: by the targets of pjrtdispatch
+#' @description
+#' The eigenvalues of a symmetric matrix, which it prints too: by the targets of pjrtdispatch.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param a An array of dtype \code{f32} or \code{f64} and shape \code{(n, n)}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+spectrum <- structure(
+  function(a)
+    .Call(savvy_rs_spectrum__impl, a),
+  class = "dispatch_family", family = "spectrum"
+)
+
 #' @title Arguments that have the names of other things, in Rust, in C and in R
 #' @description
 #' Arguments that have the names of other things, in Rust, in C and in R.

@@ -170,6 +170,11 @@ SEXP savvy_rs_slow__impl(SEXP c_arg__x, SEXP c_arg__steps) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_spectrum__impl(SEXP c_arg__a) {
+    SEXP res = savvy_rs_spectrum__ffi(c_arg__a);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_statics__impl(SEXP c_arg__x, SEXP c_arg__flag, SEXP c_arg__byte, SEXP c_arg__count, SEXP c_arg__rate, SEXP c_arg__single, SEXP c_arg__name, SEXP c_arg__limit, SEXP c_arg__sizes, SEXP c_arg__range, SEXP c_arg__link) {
     SEXP res = savvy_rs_statics__ffi(c_arg__x, c_arg__flag, c_arg__byte, c_arg__count, c_arg__rate, c_arg__single, c_arg__name, c_arg__limit, c_arg__sizes, c_arg__range, c_arg__link);
     return handle_result(res);
@@ -233,6 +238,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_same_matrix__impl", (DL_FUNC) &savvy_rs_same_matrix__impl, 1},
     {"savvy_rs_same_vector__impl", (DL_FUNC) &savvy_rs_same_vector__impl, 1},
     {"savvy_rs_slow__impl", (DL_FUNC) &savvy_rs_slow__impl, 2},
+    {"savvy_rs_spectrum__impl", (DL_FUNC) &savvy_rs_spectrum__impl, 1},
     {"savvy_rs_statics__impl", (DL_FUNC) &savvy_rs_statics__impl, 11},
     {"savvy_rs_sum_list__impl", (DL_FUNC) &savvy_rs_sum_list__impl, 2},
     {"savvy_rs_sum_of__impl", (DL_FUNC) &savvy_rs_sum_of__impl, 2},

@@ -26,6 +26,7 @@ SEXP savvy_rs_same__ffi(SEXP c_arg__x);
 SEXP savvy_rs_same_matrix__ffi(SEXP c_arg__x);
 SEXP savvy_rs_same_vector__ffi(SEXP c_arg__x);
 SEXP savvy_rs_slow__ffi(SEXP c_arg__x, SEXP c_arg__steps);
+SEXP savvy_rs_spectrum__ffi(SEXP c_arg__a);
 SEXP savvy_rs_statics__ffi(SEXP c_arg__x, SEXP c_arg__flag, SEXP c_arg__byte, SEXP c_arg__count, SEXP c_arg__rate, SEXP c_arg__single, SEXP c_arg__name, SEXP c_arg__limit, SEXP c_arg__sizes, SEXP c_arg__range, SEXP c_arg__link);
 SEXP savvy_rs_sum_list__ffi(SEXP c_arg__xs, SEXP c_arg__pair);
 SEXP savvy_rs_sum_of__ffi(SEXP c_arg__x, SEXP c_arg__y);

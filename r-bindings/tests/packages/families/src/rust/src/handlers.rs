@@ -35,3 +35,22 @@ pub(crate) fn rotated(
     let sum = cx.call(call, &[&b, &c], c.aval());
     cx.program(sum)
 }
+
+/// The eigenvalues of a symmetric matrix, which it prints too: by the targets of pjrtdispatch.
+#[dispatch_family(r_export)]
+pub(crate) fn spectrum(#[dynamic(dtype = [f32, f64], shape = [n, n])] a: Aval) -> Result<Program> {
+    let element = a.dtype().mlir();
+    let (matrix, values) = (format!("tensor<{n}x{n}x{element}>"), format!("tensor<{n}x{element}>"));
+    Program::stablehlo(format!(
+        "func.func @main(%a: {matrix}) -> {values} {{
+          %r:2 = stablehlo.custom_call @eigh(%a) {{
+            api_version = 4 : i32, operand_layouts = [dense<[0, 1]> : tensor<2xindex>],
+            result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<0> : tensor<1xindex>]
+          }} : ({matrix}) -> ({matrix}, {values})
+          stablehlo.custom_call @print_tensor(%r#1) {{
+            api_version = 4 : i32, has_side_effect = true, backend_config = {{print_header = \"spectrum\"}}
+          }} : ({values}) -> ()
+          return %r#1 : {values}
+        }}"
+    ))
+}

@@ -57,6 +57,8 @@ dispatch_r::export!(crate::handlers::Rotated as "rotated" = savvy_rs_rotated__ff
     scale: fixed,
 ));
 
+dispatch_r::export!(crate::handlers::Spectrum as "spectrum" = savvy_rs_spectrum__ffi(a: array));
+
 dispatch_r::export!(crate::names::Names as "names" = savvy_rs_names__ffi(
     args: array,
     cx: array,
@@ -265,6 +267,7 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         #[cfg(not(target_os = "none"))]
         &family::Absent("never"),
         family::function::<crate::handlers::Rotated>(),
+        family::function::<crate::handlers::Spectrum>(),
         family::function::<crate::names::Names>(),
         family::function::<crate::names::Family>(),
         #[cfg(not(windows))]
@@ -287,7 +290,9 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
 
 /// Calls a function with the package's name and the functions that programs call.
 fn with_handlers<T>(run: impl FnOnce(&str, &[&'static Handler]) -> T) -> T {
-    run("families", &[&crate::handlers::ROTATE_ADD])
+    run("families", &[
+        &crate::handlers::ROTATE_ADD,
+    ])
 }
 
 /// Called when the package is loaded.
