@@ -50,7 +50,7 @@ fn the_body_of_a_family_calls_a_handler() {
         let expected: Vec<f32> = c.iter().enumerate().map(|(i, c)| 3.0 * b[i % 128] + c).collect();
         assert_eq!(family.call(&b, &c).unwrap().to_vec::<f32>().unwrap(), expected);
     }
-    assert_eq!(family.call(&[1.0], &[0f32; 0]).unwrap().shape(), [0]);
+    assert_eq!(family.call([1.0], [0f32; 0]).unwrap().shape(), [0]);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, AttrValue)]
@@ -242,7 +242,7 @@ fn what_a_handler_does_not_take_is_found_when_the_program_is_made() {
     let (i, j) = (Aval::new(DType::I32, [2]), Aval::new(DType::I64, [2]));
     let any = custom_call(&ANY_OF);
     assert_eq!(
-        reason(&any, &[c.clone()], vec![c.clone()]),
+        reason(&any, std::slice::from_ref(&c), vec![c.clone()]),
         "argument `x`: expected dtype i8, i16, i32, i64, u8, u16, u32 or u64, got f32"
     );
     assert_eq!(
@@ -250,7 +250,7 @@ fn what_a_handler_does_not_take_is_found_when_the_program_is_made() {
         "argument `y`: expected dtype i32, the dtype of `x`, got i64"
     );
     assert_eq!(
-        reason(&any, &[i.clone()], vec![j]),
+        reason(&any, std::slice::from_ref(&i), vec![j]),
         "result `out`: expected dtype i32, the dtype of `x`, got i64"
     );
     assert_eq!(reason(&any, &[], vec![i]), "expected at least 1 argument, got 0, without `x`");
@@ -327,7 +327,7 @@ fn clashes(cx: &CompileCx, #[dynamic(dtype = f32, shape = [_])] x: Value) -> Res
 
 #[test]
 fn two_handlers_of_one_target_are_an_error_of_the_body() {
-    let error = Clashes::new(&client()).call(&[1.0f32]).unwrap_err().to_string();
+    let error = Clashes::new(&client()).call([1.0f32]).unwrap_err().to_string();
     for name in ["`call()`", "`rotate_add`", "`other`"] {
         assert!(error.contains(name), "{error}");
     }

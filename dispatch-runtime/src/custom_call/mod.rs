@@ -252,10 +252,12 @@ impl CustomCall {
     }
 
     /// The handler that is called, if it is known.
+    #[cfg(feature = "graph")]
     pub(crate) fn handler(&self) -> Option<&'static Handler> {
         self.target.handler
     }
 
+    #[cfg(feature = "graph")]
     pub(crate) fn has_side_effect(&self) -> bool {
         self.side_effect
     }
