@@ -5,9 +5,9 @@ use syn::ext::IdentExt;
 use syn::{Attribute, Expr, LitStr, Type};
 
 use super::super::errors::Errors;
-use super::super::messages;
 use super::super::option_list::{self, Owner};
 use super::super::words;
+use super::messages;
 use super::model::Attr;
 use super::options::string;
 use super::types;

@@ -8,9 +8,11 @@
 //! | `options`, `returns` | the options of the attribute, and the return type |
 //! | `value` | `#[derive(AttrValue)]` |
 //! | `pattern` | `ffi::check!` |
+//! | `messages` | what is said of mistakes |
 //! | `model` | what comes out |
 
 mod attrs;
+pub(crate) mod messages;
 mod model;
 mod options;
 mod order;
@@ -35,7 +37,6 @@ use super::errors::Errors;
 use super::family::Rejected;
 use super::function;
 use super::kind;
-use super::messages;
 use super::params::not_reserved;
 
 /// Reads and checks a handler: the arguments of the attribute, and the item under it.

@@ -7,10 +7,10 @@ use syn::parse::ParseStream;
 
 use super::super::errors::Errors;
 use super::super::family_options::path;
-use super::super::messages;
 use super::super::option_list::{self, Owner, skip_item};
 use super::super::text::text;
 use super::super::words;
+use super::messages;
 use super::model::{HandlerOptions, Stage};
 
 /// Reads the arguments of the attribute.

@@ -1,7 +1,7 @@
 //! What must come before what among arguments and results.
 
 use super::super::errors::Errors;
-use super::super::messages;
+use super::messages;
 use super::model::Side;
 use super::params::Order;
 

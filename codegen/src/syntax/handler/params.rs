@@ -8,7 +8,6 @@ use super::super::docs::docs;
 use super::super::dynamic::{self, Describes};
 use super::super::errors::Errors;
 use super::super::kind::{self, Within};
-use super::super::messages;
 use super::super::model::{Capture, Class, Count, DType, DTypes, Docs, Group};
 use super::super::option_list::Owner;
 use super::super::params::{marker, name, names_differ};
@@ -18,6 +17,7 @@ use super::super::raw::{
 use super::super::resolve::{self, Scope};
 use super::super::text::text;
 use super::super::words;
+use super::messages;
 use super::model::{Attr, Ctx, HandlerKind, HandlerParam, Place, Sharing, Side, Stage};
 use super::types::{self, PlaceKind, PlaceType};
 use super::{attrs, order};

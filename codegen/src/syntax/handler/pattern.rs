@@ -6,13 +6,13 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Expr, Ident, LitInt, Token, bracketed, parenthesized, token};
 
 use super::super::errors::{Errors, Found};
-use super::super::messages;
 use super::super::model::{CaptureKind, DType};
 use super::super::option_list::{end_of_item, equals, skip_item};
 use super::super::raw::{Given, RawDType, RawDim, RawLeading, RawShape};
 use super::super::shape::Sizes;
 use super::super::text::text;
 use super::super::{dtype, reference, shape, words};
+use super::messages;
 use super::model::{Check, CheckDType, CheckDim, CheckLead, CheckShape, CheckedBuffer};
 
 /// Reads the patterns of a `check!`.

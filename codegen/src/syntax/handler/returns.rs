@@ -4,9 +4,9 @@ use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, ReturnType, Signature, Type};
 
 use super::super::errors::Errors;
-use super::super::messages;
 use super::super::text::text;
 use super::super::types::{is_named, unwrapped};
+use super::messages;
 use super::model::{Returns, Stage};
 use super::types::{borrows, is_open, last_segment};
 

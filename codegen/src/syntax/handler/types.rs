@@ -6,11 +6,12 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type, TypeReference};
 
-use super::super::messages::{self, Message};
+use super::super::messages::Message;
 use super::super::model::DType;
 use super::super::text::text;
 use super::super::types::{is_named, mentions, only_argument, unwrapped};
 use super::super::words;
+use super::messages;
 use super::model::{Ctx, Side};
 
 /// What the type of an `#[arg]` or a `#[ret]` says.

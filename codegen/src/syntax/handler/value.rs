@@ -5,9 +5,9 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Data, DataEnum, DeriveInput, Field, Fields, GenericParam};
 
 use super::super::errors::{Errors, Found};
-use super::super::messages;
 use super::super::words;
 use super::attrs;
+use super::messages;
 use super::model::{AttrBody, AttrField, AttrValue};
 
 /// Reads and checks a type with `#[derive(AttrValue)]`.

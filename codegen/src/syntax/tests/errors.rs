@@ -1,10 +1,10 @@
 //! Errors of `#[dynamic(...)]`: its options, dtypes, shapes, captured names and references.
 
 use super::{
-    Table, check, errors_of_derives, errors_of_functions, errors_of_handlers, errors_of_options, errors_of_r,
-    family,
+    Table, check, errors_of_calls, errors_of_derives, errors_of_functions, errors_of_handlers,
+    errors_of_options, errors_of_r, family,
 };
-use crate::syntax::messages::ROWS;
+use crate::syntax::{handler::messages::ROWS as ROWS_OF_HANDLERS, messages::ROWS};
 
 pub(super) const TABLES: [Table; 5] = [OPTIONS, DTYPES, SHAPES, NAMES, REFERENCES];
 
@@ -323,6 +323,7 @@ fn every_message_is_tested() {
         TABLES.as_slice(),
         errors_of_functions::TABLES.as_slice(),
         errors_of_handlers::TABLES.as_slice(),
+        errors_of_calls::TABLES.as_slice(),
         errors_of_options::TABLES.as_slice(),
         errors_of_derives::TABLES.as_slice(),
         errors_of_r::TABLES.as_slice(),
@@ -337,6 +338,7 @@ fn every_message_is_tested() {
         .collect();
     let untested: Vec<&str> = ROWS
         .iter()
+        .chain(ROWS_OF_HANDLERS)
         .filter(|(name, row)| *name != "no_reason" && !tested.iter().any(|text| is_of_row(text, row)))
         .map(|(name, _)| *name)
         .collect();

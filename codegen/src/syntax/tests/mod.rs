@@ -1,6 +1,7 @@
 //! Tests of the whole language: its forms, and a table of its errors by rule.
 
 pub(crate) mod errors;
+mod errors_of_calls;
 mod errors_of_derives;
 mod errors_of_functions;
 mod errors_of_handlers;
