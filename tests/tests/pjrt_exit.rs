@@ -1,9 +1,12 @@
 //! The end of the process while programs run that nobody waited for.
 
 use std::process::Command;
+use std::time::Duration;
 
+use dispatch_runtime::ffi::{self, AnyBuffer, AnyBufferMut};
 use dispatch_runtime::graph::{Graph, Value, while_loop};
-use dispatch_runtime::{Aval, Client, DType};
+use dispatch_runtime::program::Source;
+use dispatch_runtime::{Aval, Client, DType, ffi_handler};
 
 /// Not a test: what the processes below run. It launches programs and exits.
 #[test]
@@ -13,6 +16,9 @@ fn child() {
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(DType::F32, [64, 64]));
     let result = std::env::var("DISPATCH_TEST_RESULT").unwrap();
+    if result.starts_with("handler") {
+        return handlers(client, &result);
+    }
     let chain = (0..8).fold(x.clone(), |value: Value, _| value.matmul(&x).tanh());
     let value = match result.as_str() {
         "endless" => while_loop(chain, |x| x.max(..).lt(10.0), |x| x.tanh()),
@@ -26,6 +32,41 @@ fn child() {
         "kept" | "endless" => std::mem::forget((results, executable)),
         _ => {}
     }
+}
+
+/// Launches programs whose handler sleeps on a thread of the plugin, or leaves its answer to another thread.
+fn handlers(client: Client, result: &str) {
+    let later = result == "handler that answers later";
+    let registered = if later {
+        client.register_ffi_handler("sleeps", &ANSWERS_LATER)
+    } else {
+        client.register_ffi_closure("sleeps", |_, mut rets, _| {
+            std::thread::sleep(Duration::from_millis(200));
+            rets.get::<f32>(0)?.fill(1.0);
+            Ok(())
+        })
+    };
+    registered.unwrap();
+    let text = "func.func @main(%x: tensor<128x128xf32>) -> tensor<128x128xf32> {
+          %0 = stablehlo.dot %x, %x : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+          %1 = \"stablehlo.custom_call\"(%0) {call_target_name = \"sleeps\", api_version = 4 : i32,
+            has_side_effect = true} : (tensor<128x128xf32>) -> tensor<128x128xf32>
+          %2 = stablehlo.dot %1, %x : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
+          return %2 : tensor<128x128xf32>
+        }";
+    let executable = client.compile(Source::StableHlo(text.into())).unwrap();
+    let x = client.array(&[0.1f32; 128 * 128], [128, 128]).unwrap();
+    std::mem::forget((executable.execute(&[&x]).unwrap(), executable));
+}
+
+#[ffi_handler]
+fn answers_later(#[arg] _x: AnyBuffer, #[ret] mut _out: AnyBufferMut) -> ffi::Future {
+    let (promise, future) = ffi::promise();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        promise.complete(Ok(()));
+    });
+    future
 }
 
 /// Whether each of many such processes ends well.
@@ -63,6 +104,16 @@ fn a_process_that_keeps_what_is_being_computed_exits_well() {
 #[test]
 fn a_process_that_read_its_results_exits_well() {
     exits("read");
+}
+
+#[test]
+fn a_process_exits_well_while_a_handler_sleeps() {
+    exits("handler");
+}
+
+#[test]
+fn a_process_exits_well_while_an_answer_is_promised() {
+    exits("handler that answers later");
 }
 
 #[test]
