@@ -2,7 +2,7 @@
 //!
 //! R prints on its own thread only, and not while a plugin's frames are below: R code may jump over them, or come back to
 //! the plugin. So what is printed is copied and waits, and R shows it as soon as the call that is going on returns to R
-//! ([`after`]), or while it waits for a result. What waits is in the copy of this crate that `pjrtdispatch` has, where the
+//! (`after`), or while it waits for a result. What waits is in the copy of this crate that `pjrtdispatch` has, where the
 //! custom call is; other packages see its flag, and have it shown by its table.
 
 use std::cell::Cell;

@@ -18,7 +18,7 @@
 //! | the R object of another package's array | a reference to that array | as the first; the array's own package destroys it |
 //!
 //! XLA has one list of the functions that programs call, so `pjrtdispatch` keeps that too: a package's own runtime hands
-//! over what is registered there ([`handlers`]).
+//! over what is registered there (`handlers.rs`).
 //!
 //! The functions are called on R's thread, but for those that only count references or concern handlers. None of them jumps over the
 //! caller's frames or unwinds into them: they give 1 and keep the error, which `raise()` raises. The libraries of both
