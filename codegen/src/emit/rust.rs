@@ -171,6 +171,7 @@ fn handlers(package: &PackageModel) -> String {
     let handlers: String = package.handlers.iter().map(handler).collect();
     format!(
         "\n/// Calls a function with the package's name and the functions that programs call.\n\
+         #[rustfmt::skip]\n\
          fn with_handlers<T>(run: impl FnOnce(&str, &[&'static Handler]) -> T) -> T {{\n    \
          run({:?}, &[\n{handlers}    ])\n}}\n",
         package.name
