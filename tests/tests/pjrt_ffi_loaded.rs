@@ -6,11 +6,13 @@ use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::Mutex;
 
+use dispatch_runtime::engine::RunOptions;
 use dispatch_runtime::engine::pjrt::PjrtExecutable;
 use dispatch_runtime::engine::pjrt::abi::*;
-use dispatch_runtime::ffi::{self, Buffer, BufferMut, Dictionary};
+use dispatch_runtime::ffi::{self, Buffer, BufferMut, Dictionary, ExecutionData};
 use dispatch_runtime::prelude::*;
-use plugin::{client, compile, engine, pjrt, run, values};
+use dispatch_tests::short;
+use plugin::{client, compile, engine, pjrt, resident, run, values};
 
 /// `PJRT_Executable_DeserializeAndLoad_Args`, which the runtime has no use for.
 #[repr(C)]
@@ -191,4 +193,47 @@ fn buffers_may_be_empty_and_a_result_the_argument_itself() {
             assert_eq!(values::<f32>(&x), data);
         }
     }
+}
+
+/// Answers from a thread of the pool, as its data say.
+#[ffi_handler]
+fn answer(
+    #[arg] _x: Buffer<f32>,
+    #[ret] mut out: BufferMut<f32>,
+    #[ctx] good: ffi::UserData<bool>,
+    #[ctx] pool: ffi::ThreadPool,
+) -> ffi::Future {
+    out[0] = 5.0;
+    let good = *good;
+    pool.spawn(move || if good { Ok(()) } else { Err(ffi::Error::aborted("no good")) })
+}
+
+#[test]
+fn answers_that_come_later_and_data_leave_nothing_behind() {
+    let client = client();
+    client.register_ffi_handler("loaded.answer", &ANSWER).unwrap();
+    let program = compile(
+        client,
+        "func.func @main(%x: tensor<f32>) -> tensor<f32> {
+           %0 = \"stablehlo.custom_call\"(%x) {call_target_name = \"loaded.answer\", api_version = 4 : i32}
+             : (tensor<f32>) -> tensor<f32>
+           return %0 : tensor<f32>
+         }",
+    );
+    let x = client.array(&[2f32], []).unwrap();
+    let call = |i: usize| {
+        // Large data would be seen soon if an execution kept them.
+        let data = ExecutionData::new().with(i % 3 > 0).with(vec![1u8; 10_000]);
+        let options = RunOptions { user_data: Some(&data), ..RunOptions::default() };
+        match program.execute_with(&[&x], options).and_then(|out| out[0].to_vec::<f32>()) {
+            Ok(out) => assert!(i % 3 > 0 && out == [5.0]),
+            Err(error) => assert!(i % 3 == 0 && error.to_string().contains("no good"), "{error}"),
+        }
+    };
+    let executions = if short() { 2_000 } else { 20_000 };
+    (0..executions / 4).for_each(call);
+    let before = resident();
+    (0..executions).for_each(call);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 3_000_000, "{executions} executions took {grown} bytes");
 }
