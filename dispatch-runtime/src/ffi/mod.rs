@@ -71,6 +71,10 @@
 //! XLA calls handlers from any thread and several at a time: small programs on the thread that executes them, large
 //! ones on threads of its own. A handler that leaves work to others returns a [`Future`].
 //!
+//! A handler may run a program itself. On the thread that executes its own it gets the result. On a thread of the plugin
+//! the other program comes after its own, so waiting for it is an error (`unimplemented`) after half a second at most. A
+//! handler that waits for a thread of its own which waits for the program is not helped so.
+//!
 //! # Memory that is shared
 //!
 //! A program may give a result the memory of an argument (`output_operand_aliases`). Rust forbids to read that through
