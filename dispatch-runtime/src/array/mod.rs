@@ -186,21 +186,27 @@ impl Array {
         unsafe { &*std::ptr::from_ref(handle).cast() }
     }
 
-    /// The buffer, for who gives it to another owner: if this is the only reference to it, the buffer is this copy's own
-    /// and was not donated. Else the array as it is.
+    /// Whether this is the only reference to the buffer, which is this copy's own and was not donated: then it can be
+    /// given to another owner by [`Array::give_away`].
     #[inline]
-    pub fn into_raw(self) -> Result<RawBuffer, Array> {
+    pub fn is_only(&self) -> bool {
         let is_only = self.handle().refs.load(Ordering::Acquire) == 1;
-        if !is_only || self.is_owned_elsewhere() || self.is_donated() {
-            return Err(self);
-        }
+        is_only && !self.is_owned_elsewhere() && !self.is_donated()
+    }
+
+    /// Ends the array but not its buffer, which has another owner now.
+    ///
+    /// # Panics
+    ///
+    /// Unless it [is the only one](Array::is_only).
+    #[inline]
+    pub fn give_away(self) {
+        assert!(self.is_only(), "a buffer was given away that others refer to");
         let at = std::mem::ManuallyDrop::new(self).0;
         // SAFETY: this was the only reference, so the room is ours, with its heap shape if it has one.
         unsafe {
-            let mut handle = at.read();
+            (*at.as_ptr()).drop_shape();
             room::give(at);
-            handle.drop_shape();
-            Ok(handle.buffer)
         }
     }
 
@@ -469,10 +475,11 @@ unsafe extern "C" fn release(handle: NonNull<Handle>) {
     // SAFETY: by the caller's promise the room is ours again, with its heap shape if it has one.
     unsafe {
         let at = handle;
-        let mut handle = at.read();
-        room::give(at);
+        let handle = &mut *at.as_ptr();
+        let (client, buffer) = (handle.client, handle.buffer);
         handle.drop_shape();
-        handle.client.engine().destroy(handle.buffer);
+        room::give(at);
+        client.engine().destroy(buffer);
     }
 }
 

@@ -80,10 +80,33 @@ impl Array {
     ) -> Array {
         // SAFETY: the reference is still the caller's.
         let donated = unsafe { (owner.donation)(owner.object, Donation::Ask as u32) } != 0;
+        // SAFETY: by the caller's promise.
+        unsafe { Array::lent(client, buffer, device, dtype, shape, owner, donated) }
+    }
+
+    /// [`Array::from_owner`] where it is known already whether the buffer was given to a program.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Array::from_owner`].
+    #[doc(hidden)]
+    #[inline]
+    pub unsafe fn lent(
+        client: Client,
+        buffer: RawBuffer,
+        device: u32,
+        dtype: DType,
+        shape: &[i64],
+        owner: Owner,
+        donated: bool,
+    ) -> Array {
         let state = if donated { DONATED } else { 0 };
         let at = room::take().cast::<Owned>();
-        let owned = Owned {
-            handle: Handle {
+        let to = at.as_ptr();
+        // Part by part: where the whole is made first and moved then, a call of `memcpy` moves it.
+        // SAFETY: the room is ours and large enough, and all of it is initialised before it is referred to.
+        unsafe {
+            (&raw mut (*to).handle).write(Handle {
                 version: HANDLE_VERSION | OWNED_ELSEWHERE,
                 refs: AtomicU32::new(1),
                 head: AtomicU64::new(head(tag(dtype, shape.len()), device) | state),
@@ -92,13 +115,9 @@ impl Array {
                 dims: std::ptr::null(),
                 inline: [-1; super::INLINE_RANK],
                 release,
-            },
-            owner,
-        };
-        // SAFETY: the room is ours and large enough, and is initialised before it is referred to.
-        unsafe {
-            at.write(owned);
-            (*at.as_ptr()).handle.set_shape(shape);
+            });
+            (&raw mut (*to).owner).write(owner);
+            (*to).handle.set_shape(shape);
         }
         Array(at.cast())
     }
@@ -129,10 +148,11 @@ impl Array {
 unsafe extern "C" fn release(handle: NonNull<Handle>) {
     // SAFETY: by the caller's promise the room is ours again, with its heap shape if it has one.
     unsafe {
-        let mut owned = handle.cast::<Owned>().read();
-        room::give(handle);
+        let owned = handle.cast::<Owned>().as_mut();
+        let owner = owned.owner;
         owned.handle.drop_shape();
-        (owned.owner.release)(owned.owner.object);
+        room::give(handle);
+        (owner.release)(owner.object);
     }
 }
 
@@ -239,16 +259,18 @@ mod tests {
             let array = here.array(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], shape).unwrap();
             let raw = array.raw();
             let again = array.clone();
-            let array = array.into_raw().unwrap_err();
+            assert!(!array.is_only());
             drop(again);
-            let lent = lend(&array, there).into_raw().unwrap_err();
+            assert!(array.is_only());
+            let lent = lend(&array, there);
+            assert!(!lent.is_only() && !array.is_only());
             assert_eq!(lent.raw(), raw);
             drop(lent);
             assert!(array.donate());
-            let array = array.into_raw().unwrap_err();
+            assert!(!array.is_only());
             // SAFETY: the donation was ours, and nothing consumed the array.
             unsafe { array.take_back() };
-            assert_eq!(array.into_raw().unwrap(), raw);
+            array.give_away();
             // SAFETY: the buffer is ours now; dtype, shape and device are its own.
             let back = unsafe { Array::from_raw(here, raw, 0, DType::F32, shape) };
             assert_eq!(back.to_vec::<f32>().unwrap()[5], 6.0);

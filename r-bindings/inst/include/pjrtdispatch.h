@@ -78,6 +78,7 @@ typedef struct pjrtdispatch_buffer_info {
     int32_t dtype;  /* PJRT_Buffer_Type */
     const int64_t *dims; /* outermost first; the data is row-major */
     size_t rank;
+    int32_t donated; /* 1 if it was given to a program, else 0 */
 } pjrtdispatch_buffer_info;
 
 typedef struct pjrtdispatch_new_buffer {
@@ -113,6 +114,13 @@ typedef struct pjrtdispatch_new_handler {
     const char *name;  /* of the function, in messages; may be NULL */
 } pjrtdispatch_new_handler;
 
+/* Who owns a buffer, as in pjrtdispatch_new_buffer. */
+typedef struct pjrtdispatch_owner {
+    void *owner;
+    uint32_t (*donation)(void *owner, uint32_t what);
+    void (*release)(void *owner);
+} pjrtdispatch_owner;
+
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */
 enum { PJRTDISPATCH_ASK = 0, PJRTDISPATCH_GIVE = 1, PJRTDISPATCH_TAKE_BACK = 2 };
 
@@ -136,6 +144,8 @@ typedef struct pjrtdispatch_table {
 
     int (*is_buffer)(SEXP x); /* 1 or 0 */
     int (*buffer)(SEXP x, const char *argument, pjrtdispatch_buffer_info *out);
+    /* buffer() and retain() in one, for who is called often: 0, or 1 of what is no buffer that is alive; keeps no error. */
+    int (*borrow)(SEXP x, pjrtdispatch_buffer_info *out);
     void (*retain)(void *handle);
     void (*release)(void *handle);
     uint32_t (*donation)(void *handle, uint32_t what);
@@ -147,9 +157,10 @@ typedef struct pjrtdispatch_table {
     /* An AnvlArray without data, of the client, device, dtype and sizes of `like`, whose buffer is not looked at. Keep it
      * from R's collector as long as you use it for new_arrays(). */
     int (*template_)(const pjrtdispatch_new_buffer *like, SEXP *out);
-    /* AnvlArrays of your buffers, each with what its template has: one, or a list of other than one. On an error all
-     * buffers stay yours. */
-    int (*new_arrays)(const pjrtdispatch_new_buffer *buffers, const SEXP *templates, size_t count, SEXP *out);
+    /* AnvlArrays of your buffers, each like its template: one, or a list of other than one. `owners` is null if all
+     * buffers are given away. On an error all buffers stay yours. */
+    int (*new_arrays)(PJRT_Buffer *const *buffers, const pjrtdispatch_owner *owners, const SEXP *templates, size_t count,
+                      SEXP *out);
 
     /* Not 0 while programs have printed what R has not shown yet. Changes on any thread: look at it at the end of a call
      * in which programs ran, and then have it shown. */

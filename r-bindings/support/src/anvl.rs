@@ -148,6 +148,17 @@ impl Atoms {
             if names == self.names {
                 return Ok(Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4))));
             }
+            // The usual order, in names of the array's own.
+            if let &[data, dtype, shape, device, backend] = strings(names)? {
+                let is_usual = data == self.data
+                    && dtype == self.dtype
+                    && shape == self.shape
+                    && device == self.device
+                    && backend == self.backend;
+                if is_usual && ALTREP(x) == 0 {
+                    return Ok(Some((VECTOR_ELT(x, 0), VECTOR_ELT(x, 4))));
+                }
+            }
             let (mut data, mut backend) = (nil(), nil());
             // From the end, so that the first of equal names counts.
             for (&name, &field) in strings(names)?.iter().zip(elements::<SEXP>(x)?).rev() {

@@ -76,8 +76,9 @@ impl Kind {
     /// Whether this is a handle of this kind, alive or not.
     #[inline]
     pub fn is(&self, x: SEXP) -> bool {
+        let symbol = self.symbol();
         // SAFETY: the type is that of external pointers.
-        TYPEOF(x) == EXTPTRSXP && unsafe { R_ExternalPtrTag(x) } == self.symbol() && !self.symbol().is_null()
+        TYPEOF(x) == EXTPTRSXP && unsafe { R_ExternalPtrTag(x) } == symbol && !symbol.is_null()
     }
 
     /// The address of a handle of this kind, which has its class; none if it is something else, or dead.
@@ -101,10 +102,10 @@ impl Kind {
     #[inline]
     fn has_class(&self, x: SEXP) -> bool {
         // As it is made here, the class is the first attribute, and the shared vector.
-        // SAFETY: attributes are a list of pairs, and of none the parts are `NULL`.
+        // SAFETY: attributes are a list of pairs, and of none the parts are `NULL`. Whoever has an object is on R's thread.
         let as_made = unsafe {
             let first = ATTRIB(x);
-            CAR(first) == self.classes.get().get() && TAG(first) == R_ClassSymbol
+            CAR(first) == self.classes.get_here().get() && TAG(first) == R_ClassSymbol
         };
         as_made || describe::has_class(x, self.class)
     }

@@ -1,7 +1,6 @@
 //! R's thread.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use crate::fault::{Fault, Result};
 
@@ -12,13 +11,33 @@ const ATTACHED: u8 = 1;
 /// After a fork, in the child: the plugin's threads are not there, and locks may be held for ever.
 const FORKED: u8 = 2;
 
-thread_local! {
-    static IS_MAIN: Cell<bool> = const { Cell::new(false) };
+/// R's thread as [`current`] names it; it does not end before the process does. 0 before there is one.
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+
+/// Names the calling thread among those that are running. Called many times in a call: a variable of the thread's own would
+/// be looked up by a function each time, as this is a shared library.
+#[inline]
+fn current() -> usize {
+    #[cfg(unix)]
+    {
+        // SAFETY: the function takes nothing.
+        unsafe { libc::pthread_self() as usize }
+    }
+    #[cfg(not(unix))]
+    {
+        thread_local!(static OWN: u8 = const { 0 });
+        OWN.with(|own| std::ptr::from_ref(own) as usize)
+    }
+}
+
+#[inline]
+fn is_main() -> bool {
+    MAIN.load(Ordering::Relaxed) == current()
 }
 
 /// Makes the calling thread R's thread, and watches for forks.
 pub(crate) fn attach() {
-    IS_MAIN.set(true);
+    MAIN.store(current(), Ordering::Relaxed);
     if STATE.swap(ATTACHED, Ordering::AcqRel) == DETACHED {
         // The handler needs no clean-up: packages of this toolkit are never unloaded from the process.
         #[cfg(unix)]
@@ -43,13 +62,13 @@ pub(crate) fn is_forked() -> bool {
 /// Whether this is another thread than R's.
 #[inline]
 pub(crate) fn is_other() -> bool {
-    !IS_MAIN.get()
+    !is_main()
 }
 
 /// An error unless this is R's thread in the process that loaded the package.
 #[inline]
 pub(crate) fn check() -> Result<()> {
-    if STATE.load(Ordering::Relaxed) == ATTACHED && IS_MAIN.get() {
+    if STATE.load(Ordering::Relaxed) == ATTACHED && is_main() {
         return Ok(());
     }
     Err(refused())
@@ -87,7 +106,7 @@ impl<T> MainThread<T> {
     /// The calling thread is R's.
     #[inline]
     pub(crate) unsafe fn get_here(&self) -> &T {
-        debug_assert!(IS_MAIN.get(), "the glue to R was used on another thread");
+        debug_assert!(is_main(), "the glue to R was used on another thread");
         &self.0
     }
 
@@ -98,7 +117,7 @@ impl<T> MainThread<T> {
     /// On another thread.
     #[inline]
     pub fn get(&self) -> &T {
-        assert!(IS_MAIN.get(), "the glue to R was used on another thread");
+        assert!(is_main(), "the glue to R was used on another thread");
         &self.0
     }
 }

@@ -92,12 +92,16 @@ pub(super) fn compile(
         }
     };
     let loaded = match options {
-        None => load(shared, (code, format), &shared.compile_options[device])?,
+        None => {
+            let is_arithmetic = matches!(source, Source::StableHlo(text) if mlir::is_arithmetic(text));
+            let options = if is_arithmetic { &shared.bare_options } else { &shared.compile_options };
+            load(shared, (code, format), &options[device])?
+        }
         // Serialized messages behind each other are one message in which later fields win, so the defaults go first and
         // the device goes last. It may be there once: its lists would grow.
         Some(options) => {
             let defaults = proto::default_options(&shared.platform);
-            let device = proto::compile_options(shared.devices[device].id);
+            let device = proto::compile_options(Some(shared.devices[device].id));
             load(shared, (code, format), &[&*defaults, &*options.encoded, &*device].concat())?
         }
     };

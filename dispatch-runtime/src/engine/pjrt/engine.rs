@@ -30,6 +30,8 @@ pub(super) struct Shared {
     pub handles: Vec<NonNull<PJRT_Device>>,
     /// The encoded compile options of each device.
     pub compile_options: Vec<Vec<u8>>,
+    /// The same without the defaults, for programs to which they do not matter: the plugin copies the options in each run.
+    pub bare_options: Vec<Vec<u8>>,
     /// One struct for all executions: nothing in it changes. In writable memory, since the C API does not say `const`.
     pub execute_options: UnsafeCell<Roomy<PJRT_ExecuteOptions>>,
     /// What programs with custom calls are run with: see `context.rs`.
@@ -227,14 +229,17 @@ impl PjrtEngine {
             .map(|(i, &device)| describe(plugin, device, i, &platform))
             .collect::<Result<Vec<_>>>()?;
         plugin.attach(&platform);
+        let bare_options: Vec<Vec<u8>> = devices
+            .iter()
+            .map(|d| proto::compile_options((!is_taken_unasked(&platform, d.id)).then_some(d.id)))
+            .collect();
+        let defaults = proto::default_options(&platform);
         Ok(PjrtEngine(Box::leak(Box::new(Shared {
             plugin,
             client,
             hot,
-            compile_options: devices
-                .iter()
-                .map(|d| [proto::default_options(&platform), proto::compile_options(d.id)].concat())
-                .collect(),
+            compile_options: bare_options.iter().map(|bare| [&*defaults, bare].concat()).collect(),
+            bare_options,
             devices,
             handles,
             execute_options: UnsafeCell::new(Roomy::new(plugin)),
@@ -291,6 +296,12 @@ impl PjrtEngine {
     pub fn compile_options(&self, index: usize) -> Option<&[u8]> {
         self.0.compile_options.get(index).map(Vec::as_slice)
     }
+}
+
+/// Whether a device is the one that programs are compiled for where none is named. A device that is named is copied with all
+/// other options in each run, which takes as long as the whole check of a call.
+fn is_taken_unasked(platform: &str, id: i64) -> bool {
+    platform == "cpu" && id == 0
 }
 
 fn platform(plugin: &Plugin, client: NonNull<PJRT_Client>) -> Result<String> {

@@ -55,9 +55,9 @@ pub(super) struct ComputationDevice {
     pub replica_device_ids: Vec<i64>,
 }
 
-/// The compile options of a program for one device, encoded.
-pub(super) fn compile_options(device_id: i64) -> Vec<u8> {
-    let assignment = DeviceAssignment {
+/// The compile options of a program for one device, or the one that the plugin takes where none is named, encoded.
+pub(super) fn compile_options(device_id: Option<i64>) -> Vec<u8> {
+    let assignment = |device_id| DeviceAssignment {
         replica_count: 1,
         computation_count: 1,
         computation_devices: vec![ComputationDevice { replica_device_ids: vec![device_id] }],
@@ -66,7 +66,7 @@ pub(super) fn compile_options(device_id: i64) -> Vec<u8> {
         device_ordinal: -1,
         num_replicas: 1,
         num_partitions: 1,
-        device_assignment: Some(assignment),
+        device_assignment: device_id.map(assignment),
     };
     CompileOptions { executable_build_options: Some(build), ..CompileOptions::default() }.encode_to_vec()
 }

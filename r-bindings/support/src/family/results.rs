@@ -4,7 +4,6 @@ use std::cell::RefCell;
 
 use dispatch_runtime::array::Owner;
 use dispatch_runtime::border::TreeVisitor;
-use dispatch_runtime::engine::RawBuffer;
 use dispatch_runtime::{Array, Client, DType};
 use smallvec::SmallVec;
 
@@ -14,7 +13,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
 use crate::root::Root;
-use crate::shared::abi::NewBuffer;
+use crate::shared::abi::BufferOwner;
 use crate::unwind::protect;
 
 /// The arrays that a family gave, with their structure.
@@ -59,93 +58,67 @@ impl Results {
     // Compiled once, not with every family.
     #[inline(never)]
     pub(super) fn finish(&mut self, templates: &Templates, shared: &Shared) -> Result<SEXP> {
-        templates.prepare(&self.arrays, shared)?;
-        if let [Step::Array] = self.steps.as_slice() {
-            return give_one(self.arrays.pop().expect("a step for each array"), templates, shared);
+        if let ([Step::Array], [array]) = (self.steps.as_slice(), self.arrays.as_slice()) {
+            let known = templates.0.borrow();
+            if let Some(template) = find(&known, array) {
+                return give_one(self.arrays.pop().expect("one array"), template, shared);
+            }
+            drop(known);
+            let template = templates.made(array, shared)?;
+            return give_one(self.arrays.pop().expect("one array"), template.get(), shared);
         }
         let values = if self.arrays.is_empty() { nil() } else { give(&mut self.arrays, templates, shared)? };
         structured(values, &self.steps)
     }
 }
 
-/// A buffer on its way to R, which is ours until it has arrived.
-struct Given {
-    new: NewBuffer,
-    client: Client,
-    dtype: DType,
-}
-
-impl Given {
-    /// The same with the sizes where they stay, since those of the array may go.
-    #[inline]
-    fn new(array: Array, dims: &[i64], shared: &Shared) -> Result<Given> {
-        let (client, dtype) = (array.client(), array.dtype());
-        let mut new = shared.room.describe(&array)?;
-        new.dims = dims.as_ptr();
-        if let Err(array) = array.into_raw() {
-            // Somebody else refers to it: R gets a reference too.
-            let Owner { object, donation, release } = array.into_owner();
-            (new.owner, new.donation, new.release) = (object, Some(donation), Some(release));
-        }
-        Ok(Given { new, client, dtype })
-    }
-
-    /// Ends what did not arrive.
-    #[cold]
-    fn end(&self) {
-        let new = &self.new;
-        // SAFETY: the buffer, or the reference to it, is still ours and is given up here, once; dtype, sizes and device are
-        // its own.
-        unsafe {
-            match new.release {
-                Some(release) => release(new.owner),
-                None => {
-                    let buffer = RawBuffer::new(std::ptr::NonNull::new_unchecked(new.buffer));
-                    let dims = crate::arg::slice(new.dims, new.rank);
-                    drop(Array::from_raw(self.client, buffer, new.device as u32, self.dtype, dims));
-                }
-            }
-        }
-    }
-}
-
 /// Gives an array to `pjrtdispatch`: an `AnvlArray`.
 #[inline]
-fn give_one(array: Array, templates: &Templates, shared: &Shared) -> Result<SEXP> {
-    let known = templates.0.borrow();
-    let template = template(&known, &array);
-    let given = Given::new(array, &template.dims, shared)?;
-    let made =
-        shared.room.new_arrays(shared.table, std::slice::from_ref(&given.new), &[template.object.get()]);
-    made.inspect_err(|_| given.end())
+fn give_one(array: Array, template: SEXP, shared: &Shared) -> Result<SEXP> {
+    if array.is_only() {
+        let made = shared.room.new_arrays(shared.table, &[array.raw().as_ptr()], &[], &[template]);
+        // On an error the array ends here.
+        return made.inspect(|_| array.give_away());
+    }
+    let owner = owner(&array);
+    let made = shared.room.new_arrays(shared.table, &[array.raw().as_ptr()], &[owner], &[template]);
+    made.inspect_err(|_| end(&owner))
 }
 
 /// Gives arrays to `pjrtdispatch`: an `AnvlArray`, or a list of them.
 fn give(arrays: &mut SmallVec<[Array; 4]>, templates: &Templates, shared: &Shared) -> Result<SEXP> {
-    let known = templates.0.borrow();
-    let mut given: SmallVec<[Given; 4]> = SmallVec::new();
-    let mut objects: SmallVec<[SEXP; 4]> = SmallVec::new();
-    let mut failed = None;
-    for array in arrays.drain(..) {
-        let template = template(&known, &array);
-        objects.push(template.object.get());
-        match Given::new(array, &template.dims, shared) {
-            Ok(one) => given.push(one),
-            Err(fault) => failed = Some(fault),
-        }
+    let mut kept: SmallVec<[Root; 4]> = SmallVec::new();
+    for array in arrays.iter() {
+        let known = find(&templates.0.borrow(), array);
+        kept.push(match known {
+            Some(template) => Root::new(template)?,
+            None => templates.made(array, shared)?,
+        });
     }
-    let buffers: SmallVec<[NewBuffer; 4]> = given.iter().map(|given| given.new).collect();
-    let made = match failed {
-        Some(fault) => Err(fault),
-        None => shared.room.new_arrays(shared.table, &buffers, &objects),
-    };
-    made.inspect_err(|_| given.iter().for_each(Given::end))
+    let objects: SmallVec<[SEXP; 4]> = kept.iter().map(Root::get).collect();
+    let buffers: SmallVec<[_; 4]> = arrays.iter().map(|array| array.raw().as_ptr()).collect();
+    if arrays.iter().all(Array::is_only) {
+        let made = shared.room.new_arrays(shared.table, &buffers, &[], &objects);
+        return made.inspect(|_| arrays.drain(..).for_each(Array::give_away));
+    }
+    let owners: SmallVec<[_; 4]> = arrays.iter().map(owner).collect();
+    let made = shared.room.new_arrays(shared.table, &buffers, &owners, &objects);
+    made.inspect_err(|_| owners.iter().for_each(end))
 }
 
-/// The template of an array, which was made.
-#[inline]
-fn template<'a>(known: &'a [Template], array: &Array) -> &'a Template {
-    known.iter().find(|template| template.fits(array)).expect("all templates are there")
+/// R gets a reference to an array that somebody else refers to, too.
+fn owner(array: &Array) -> BufferOwner {
+    let Owner { object, donation, release } = array.clone().into_owner();
+    BufferOwner { owner: object, donation: Some(donation), release: Some(release) }
+}
+
+/// Ends a reference that did not arrive.
+#[cold]
+fn end(owner: &BufferOwner) {
+    if let Some(release) = owner.release {
+        // SAFETY: the reference is still ours and is given up here, once.
+        unsafe { release(owner.owner) };
+    }
 }
 
 /// Puts the arrays into lists: `values` is the only array or a list of all.
@@ -248,7 +221,9 @@ impl Template {
     #[inline]
     fn fits(&self, array: &Array) -> bool {
         self.dtype == array.dtype()
-            && *self.dims == *array.shape()
+            && self.dims.len() == array.rank()
+            // Few, for which a call of `memcmp` takes longer.
+            && self.dims.iter().zip(array.shape()).all(|(a, b)| a == b)
             && self.device == array.device().index()
             && self.client == array.client()
     }
@@ -259,42 +234,38 @@ impl Templates {
         Templates(RefCell::new(Vec::new()))
     }
 
-    /// Forgets all.
+    /// Forgets all, but not under a call.
     pub fn clear(&self) {
-        self.0.borrow_mut().clear();
-    }
-
-    /// Makes those that arrays need.
-    #[inline]
-    fn prepare(&self, arrays: &[Array], shared: &Shared) -> Result<()> {
-        let all = &self.0;
-        let is_new = |array: &&Array| !all.borrow().iter().any(|template| template.fits(array));
-        match arrays.iter().find(is_new) {
-            None => Ok(()),
-            Some(_) => self.make(arrays, shared),
+        if let Ok(mut all) = self.0.try_borrow_mut() {
+            all.clear();
         }
     }
 
+    /// Makes the template of an array, and keeps it for those to come.
     #[cold]
-    fn make(&self, arrays: &[Array], shared: &Shared) -> Result<()> {
-        let all = &self.0;
-        if all.borrow().len() > TEMPLATES {
-            self.clear();
-        }
-        for array in arrays {
-            if all.borrow().iter().any(|template| template.fits(array)) {
-                continue;
+    fn made(&self, array: &Array, shared: &Shared) -> Result<Root> {
+        let object = shared.room.template(shared.table, array)?;
+        anvl::learn(object.get())?;
+        let template = Template {
+            client: array.client(),
+            device: array.device().index(),
+            dtype: array.dtype(),
+            dims: array.shape().into(),
+            object: Root::new(object.get())?,
+        };
+        // Not while R runs a finalizer, whose call this is, in one that uses a template.
+        if let Ok(mut all) = self.0.try_borrow_mut() {
+            if all.len() >= TEMPLATES {
+                all.clear();
             }
-            let object = shared.room.template(shared.table, array)?;
-            anvl::learn(object.get())?;
-            all.borrow_mut().push(Template {
-                client: array.client(),
-                device: array.device().index(),
-                dtype: array.dtype(),
-                dims: array.shape().into(),
-                object,
-            });
+            all.push(template);
         }
-        Ok(())
+        Ok(object)
     }
+}
+
+/// The template of an array; none if there was no such array yet.
+#[inline]
+fn find(known: &[Template], array: &Array) -> Option<SEXP> {
+    known.iter().find(|template| template.fits(array)).map(|template| template.object.get())
 }

@@ -55,6 +55,8 @@ pub struct Table {
     pub is_buffer: unsafe extern "C" fn(x: SEXP) -> c_int,
     /// What a buffer is. It is lent: `out` is right as long as the R object is alive and not released.
     pub buffer: unsafe extern "C" fn(x: SEXP, argument: *const c_char, out: *mut BufferInfo) -> c_int,
+    /// `buffer` and `retain` in one, for who is called often: 0, or 1 of what is no buffer that is alive, without an error.
+    pub borrow: unsafe extern "C" fn(x: SEXP, out: *mut BufferInfo) -> c_int,
     /// Adds a reference to a buffer, which then outlives its R object. From any thread.
     pub retain: unsafe extern "C" fn(handle: *mut c_void),
     /// Gives a reference of `retain` up. From any thread.
@@ -70,10 +72,11 @@ pub struct Table {
     /// A new R object, not protected: an `AnvlArray` without data, of the client, device, dtype and sizes that are given.
     /// It serves [`new_arrays`](Table::new_arrays) as often as its maker likes to keep it.
     pub template: unsafe extern "C" fn(like: *const NewBuffer, out: *mut SEXP) -> c_int,
-    /// New `AnvlArray`s for buffers that the caller made, each with what its template has: one, or a list of other than
-    /// one, not protected. On an error all buffers stay the caller's.
+    /// New `AnvlArray`s for buffers that the caller made, each like its template: one, or a list of other than one, not
+    /// protected. `owners` is null if all buffers are given away. On an error all buffers stay the caller's.
     pub new_arrays: unsafe extern "C" fn(
-        buffers: *const NewBuffer,
+        buffers: *const *mut c_void,
+        owners: *const BufferOwner,
         templates: *const SEXP,
         count: usize,
         out: *mut SEXP,
@@ -164,6 +167,8 @@ pub struct BufferInfo {
     pub dims: *const i64,
     /// The number of dimensions.
     pub rank: usize,
+    /// 1 if it was given to a program, else 0.
+    pub donated: i32,
 }
 
 /// A buffer of another package.
@@ -221,6 +226,18 @@ pub struct NewHandler {
     pub name: *const c_char,
 }
 
+/// Who owns a buffer of another package, as in [`NewBuffer`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BufferOwner {
+    /// As [`NewBuffer::owner`].
+    pub owner: *mut c_void,
+    /// As [`NewBuffer::donation`].
+    pub donation: Option<unsafe extern "C" fn(owner: *mut c_void, what: u32) -> u32>,
+    /// As [`NewBuffer::release`].
+    pub release: Option<unsafe extern "C" fn(owner: *mut c_void)>,
+}
+
 /// A struct that states its size first, as its maker knows it.
 ///
 /// # Safety
@@ -247,7 +264,14 @@ pub unsafe fn fill<T: Stated>(out: *mut T, value: T) {
     let head = size_of::<usize>();
     // SAFETY: by the caller's promise; the size itself stays as it was stated.
     unsafe {
-        let size = out.cast::<usize>().read().clamp(head, size_of::<T>());
+        let size = out.cast::<usize>().read();
+        if size == size_of::<T>() {
+            // The usual case, for which the compiler needs no call of `memcpy`.
+            out.write(value);
+            out.cast::<usize>().write(size);
+            return;
+        }
+        let size = size.clamp(head, size_of::<T>());
         let from = (&raw const value).cast::<u8>().add(head);
         from.copy_to_nonoverlapping(out.cast::<u8>().add(head), size - head);
     }

@@ -144,9 +144,17 @@ fn empty_buffer() -> BufferInfo {
         dtype: 0,
         dims: null(),
         rank: 0,
+        donated: 0,
     }
 }
 
+/// The error of what `pjrtdispatch` tells that is of no use.
+#[cold]
+fn unknown(what: &str) -> Fault {
+    Fault::new("version", format!("pjrtdispatch tells {what}"))
+}
+
+#[inline]
 fn done(table: &Table, status: std::ffi::c_int) -> Result<()> {
     if status == 0 { Ok(()) } else { Err(failed(table)) }
 }
@@ -178,9 +186,7 @@ impl Room {
         if let Some(known) = self.clients.borrow().iter().find(|known| known.name == info.client) {
             return Ok(known.client);
         }
-        let pointer = |p: *mut c_void| {
-            NonNull::new(p).ok_or_else(|| Fault::new("version", "pjrtdispatch tells nothing of its client"))
-        };
+        let pointer = |p: *mut c_void| NonNull::new(p).ok_or_else(|| unknown("nothing of its client"));
         // SAFETY: text and pointers live as long as the process, and belong to an initialised plugin.
         let client = unsafe {
             let path = CStr::from_ptr(info.plugin_path).to_string_lossy();
@@ -252,25 +258,23 @@ impl Room {
     #[inline]
     pub(crate) fn seen(&self, table: &'static Table, x: SEXP) -> Result<Option<Array>> {
         let mut info = empty_buffer();
-        // SAFETY: text and struct are ours; the caller keeps `x`.
-        if unsafe { (table.buffer)(x, null(), &mut info) } != 0 {
+        // SAFETY: the struct is ours; the caller keeps `x`.
+        if unsafe { (table.borrow)(x, &mut info) } != 0 {
             return Ok(None);
         }
-        // SAFETY: the handle is alive, as the R object is.
-        unsafe { (table.retain)(info.handle) };
-        let owner = Owner { object: info.handle, donation: table.donation, release: table.release };
-        let made = self.client(table, info.client).and_then(|client| {
-            let dtype = codes::dtype(info.dtype).ok_or_else(|| {
-                Fault::new("version", format!("a buffer has the unknown type {}", info.dtype))
-            })?;
-            let buffer = NonNull::new(info.buffer)
-                .ok_or_else(|| Fault::new("version", "pjrtdispatch tells nothing of a buffer"))?;
-            // SAFETY: the sizes live as long as the handle; the rest is as `pjrtdispatch` says.
+        let made = (|| {
+            let client = self.client(table, info.client)?;
+            let dtype = codes::dtype(info.dtype).ok_or_else(|| unknown("a buffer of another type"))?;
+            let buffer = NonNull::new(info.buffer).ok_or_else(|| unknown("nothing of a buffer"))?;
+            let owner = Owner { object: info.handle, donation: table.donation, release: table.release };
+            // SAFETY: the sizes live as long as the handle, to which there is a reference now; the rest is as
+            // `pjrtdispatch` says.
             Ok(unsafe {
                 let shape = slice(info.dims, info.rank);
-                Array::from_owner(client, RawBuffer::new(buffer), info.device as u32, dtype, shape, owner)
+                let (buffer, device) = (RawBuffer::new(buffer), info.device as u32);
+                Array::lent(client, buffer, device, dtype, shape, owner, info.donated != 0)
             })
-        });
+        })();
         made.map(Some).inspect_err(|_| {
             // SAFETY: no array has taken the reference over.
             unsafe { (table.release)(info.handle) };
@@ -314,19 +318,22 @@ impl Room {
         })
     }
 
-    /// New `AnvlArray`s like these templates: one, or a list of another number, not protected. On an error the buffers
-    /// stay the caller's.
+    /// New `AnvlArray`s like these templates: one, or a list of another number, not protected. There are as many owners as
+    /// buffers, or none. On an error the buffers stay the caller's.
+    #[inline]
     pub(crate) fn new_arrays(
         &self,
         table: &Table,
-        buffers: &[NewBuffer],
+        buffers: &[*mut c_void],
+        owners: &[BufferOwner],
         templates: &[SEXP],
     ) -> Result<SEXP> {
         debug_assert_eq!(buffers.len(), templates.len());
+        let owners = if owners.is_empty() { null() } else { owners.as_ptr() };
         let mut object = nil();
-        // SAFETY: structs and pointers are ours, and the caller keeps the templates.
+        // SAFETY: lists and pointer are ours, and the caller keeps the templates.
         done(table, unsafe {
-            (table.new_arrays)(buffers.as_ptr(), templates.as_ptr(), buffers.len(), &mut object)
+            (table.new_arrays)(buffers.as_ptr(), owners, templates.as_ptr(), buffers.len(), &mut object)
         })?;
         Ok(object)
     }

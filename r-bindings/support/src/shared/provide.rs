@@ -17,7 +17,9 @@ use crate::anvl::{self, FIELDS};
 use crate::arg::{arg, slice};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::handle::{self, Handle, Kind};
 use crate::main_thread::{self, MainThread};
+use crate::root::Root;
 use crate::unwind::protect;
 use crate::{buffer, client, compiles, entry, memory, printing};
 
@@ -48,6 +50,7 @@ static TABLE: Table = Table {
     device_object,
     is_buffer,
     buffer: look,
+    borrow,
     retain,
     release,
     donation,
@@ -82,19 +85,20 @@ static KEPT: MainThread<RefCell<Option<Kept>>> = MainThread::new(RefCell::new(No
 
 /// Runs a function of the table: R's thread only, no panic gets out, an error is kept.
 fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
-    if main_thread::is_other() {
-        // The error cannot be kept where only R's thread looks.
-        return 1;
-    }
-    // What was kept is dropped before it can hide a new one.
-    drop(KEPT.get().take());
     match main_thread::check().and_then(|()| entry::caught(body)) {
         Ok(()) => 0,
-        Err(fault) => {
-            KEPT.get().replace(Some(Kept { fault, texts: None }));
-            1
-        }
+        Err(fault) => keep(fault),
     }
+}
+
+/// Keeps an error until it is asked for, or until the next one.
+#[cold]
+fn keep(fault: Fault) -> c_int {
+    // It cannot be kept where only R's thread looks.
+    if !main_thread::is_other() {
+        KEPT.get().replace(Some(Kept { fault, texts: None }));
+    }
+    1
 }
 
 unsafe extern "C" fn error(
@@ -159,8 +163,14 @@ fn pjrt_engine(client: Client) -> Result<&'static PjrtEngine> {
         .ok_or_else(|| Fault::new("unimplemented", format!("{client} is not one of a PJRT plugin")))
 }
 
+/// What was told of a client.
+#[inline]
+fn told(client: Client) -> Option<&'static Told> {
+    TOLD.get().borrow().iter().find(|told| told.client == client).copied()
+}
+
 fn tell(client: Client) -> Result<&'static Told> {
-    if let Some(told) = TOLD.get().borrow().iter().find(|told| told.client == client) {
+    if let Some(told) = told(client) {
         return Ok(told);
     }
     let engine = pjrt_engine(client)?;
@@ -286,21 +296,55 @@ unsafe extern "C" fn look(x: SEXP, argument: *const c_char, out: *mut BufferInfo
         let handle = unsafe { NonNull::new_unchecked(address) };
         // SAFETY: as above.
         let array = unsafe { Array::from_handle_ref(&handle) };
-        let info = BufferInfo {
-            size: 0,
-            handle: address,
-            buffer: array.raw().as_ptr(),
-            client: std::ptr::from_ref(tell(array.client())?).cast(),
-            device: array.device().index() as i32,
-            dtype: codes::buffer_type(array.dtype()),
-            // Part of the handle, which the R object keeps.
-            dims: array.shape().as_ptr(),
-            rank: array.rank(),
-        };
         // SAFETY: the caller's struct, which states its size.
-        unsafe { fill(out, info) };
+        unsafe { fill(out, info(address, array, tell(array.client())?)) };
         Ok(())
     })
+}
+
+/// What a buffer is, whose client is known to other packages.
+#[inline]
+fn info(handle: *mut c_void, array: &Array, told: &'static Told) -> BufferInfo {
+    BufferInfo {
+        size: 0,
+        handle,
+        buffer: array.raw().as_ptr(),
+        client: std::ptr::from_ref(told).cast(),
+        device: array.device().index() as i32,
+        dtype: codes::buffer_type(array.dtype()),
+        // Part of the handle, which the R object keeps.
+        dims: array.shape().as_ptr(),
+        rank: array.rank(),
+        donated: array.is_donated().into(),
+    }
+}
+
+// Each argument of each call comes here: the good path runs nothing that could fail or panic, so that it needs no guard.
+unsafe extern "C" fn borrow(x: SEXP, out: *mut BufferInfo) -> c_int {
+    if main_thread::check().is_err() {
+        return 1;
+    }
+    let Some(handle) = buffer::BUFFER.address_of(x).and_then(NonNull::new) else { return 1 };
+    // SAFETY: the address of a buffer is that of an array's handle; the caller keeps the R object.
+    let array = unsafe { Array::from_handle_ref(&handle) };
+    let Some(told) = told(array.client()) else { return borrow_first(x, out) };
+    // SAFETY: the caller's struct, which states its size.
+    unsafe { fill(out, info(handle.as_ptr(), array, told)) };
+    std::mem::forget(array.clone());
+    0
+}
+
+/// [`borrow`] of the first buffer of a client.
+#[cold]
+fn borrow_first(x: SEXP, out: *mut BufferInfo) -> c_int {
+    // SAFETY: the caller's struct, which states its size; the handle that it gets is alive.
+    unsafe {
+        if look(x, null(), out) != 0 {
+            return 1;
+        }
+        retain((*out).handle);
+    }
+    0
 }
 
 unsafe extern "C" fn retain(handle: *mut c_void) {
@@ -370,58 +414,98 @@ impl Given<'_> {
         }
         Ok(Given { device, dtype, shape, new })
     }
+}
 
-    /// The same of a buffer that is there.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Given::described`].
-    unsafe fn of(given: *const NewBuffer) -> Result<Self> {
-        // SAFETY: by the caller's promise.
-        let given = unsafe { Given::described(given) }?;
-        if given.new.buffer.is_null() {
-            return Err(Fault::argument("value", "buffer", "a PJRT_Buffer", "null"));
-        }
-        Ok(given)
-    }
-
-    /// The array that owns the buffer, or refers to its owner.
-    ///
-    /// # Safety
-    ///
-    /// The buffer is one of the client's plugin, has this dtype and shape, and is given up here, once.
-    unsafe fn take_over(&self) -> Array {
-        let (client, index, new) = (self.device.client(), self.device.index(), &self.new);
-        // SAFETY: by the caller's promise; `of` has seen that there is one.
-        unsafe {
-            let buffer = RawBuffer::new(NonNull::new_unchecked(new.buffer));
-            match new.release {
-                None => Array::from_raw(client, buffer, index, self.dtype, self.shape),
-                Some(release) => {
-                    let donation = new.donation.unwrap_or(unasked);
-                    let owner = Owner { object: new.owner, donation, release };
-                    Array::from_owner(client, buffer, index, self.dtype, self.shape, owner)
-                }
+/// The array that owns a buffer, or refers to its owner.
+///
+/// # Safety
+///
+/// The buffer is one of the device's plugin, has this dtype and shape, and is given up here, once. The owner, if there is
+/// one, is as [`NewBuffer`] says.
+#[inline]
+unsafe fn take_over(
+    device: Device,
+    dtype: DType,
+    shape: &[i64],
+    buffer: NonNull<c_void>,
+    owner: Option<BufferOwner>,
+) -> Array {
+    let (client, index) = (device.client(), device.index());
+    // SAFETY: by the caller's promise.
+    unsafe {
+        let buffer = RawBuffer::new(buffer);
+        match owner {
+            Some(BufferOwner { owner: object, donation, release: Some(release) }) => {
+                let owner = Owner { object, donation: donation.unwrap_or(unasked), release };
+                Array::from_owner(client, buffer, index, dtype, shape, owner)
             }
+            _ => Array::from_raw(client, buffer, index, dtype, shape),
         }
     }
 }
 
-unsafe extern "C" fn new_buffer(given: *const NewBuffer, out: *mut SEXP) -> c_int {
+/// The buffer that the other side gives.
+#[inline]
+fn given(buffer: *mut c_void) -> Result<NonNull<c_void>> {
+    NonNull::new(buffer).ok_or_else(|| Fault::argument("value", "buffer", "a PJRT_Buffer", "null"))
+}
+
+unsafe extern "C" fn new_buffer(new: *const NewBuffer, out: *mut SEXP) -> c_int {
     guarded(|| {
         // SAFETY: the caller's struct, which states its size.
-        let given = unsafe { Given::of(given) }?;
+        let Given { device, dtype, shape, new } = unsafe { Given::described(new) }?;
+        let buffer = given(new.buffer)?;
+        let owner = BufferOwner { owner: new.owner, donation: new.donation, release: new.release };
         memory::make_room()?;
         // Nothing is taken over before it is sure that nothing fails any more.
         let object = buffer::reserve()?;
         // SAFETY: the caller's buffer is one of the client's plugin, and has this dtype and shape. The object was reserved
         // for it, nothing of R has run since, and the pointer is the caller's.
         unsafe {
-            buffer::complete(object, given.take_over());
+            buffer::complete(object, take_over(device, dtype, shape, buffer, Some(owner)));
             out.write(object);
         }
         Ok(())
     })
+}
+
+/// What the arrays of a template are: its `$data`, which no array has.
+struct Like {
+    device: Device,
+    dtype: DType,
+    shape: Box<[i64]>,
+}
+
+impl Handle for Like {
+    fn kind() -> &'static Kind {
+        static KIND: Kind = Kind::new("PJRTTemplate", "pjrtdispatch template 1");
+        &KIND
+    }
+}
+
+impl Like {
+    /// What a template says.
+    ///
+    /// # Safety
+    ///
+    /// R keeps the template for `'a`.
+    #[inline]
+    unsafe fn of<'a>(template: SEXP) -> Result<&'a Like> {
+        if TYPEOF(template) == VECSXP && Rf_xlength(template) == FIELDS.len() as Length {
+            // SAFETY: the list has the element, and keeps it.
+            return unsafe { handle::get(VECTOR_ELT(template, 0), "templates") };
+        }
+        Err(Fault::argument("type", "templates", "what `template` gave", "another object"))
+    }
+
+    /// # Safety
+    ///
+    /// As for [`take_over`].
+    #[inline]
+    unsafe fn take_over(&self, buffer: NonNull<c_void>, owner: Option<BufferOwner>) -> Array {
+        // SAFETY: by the caller's promise.
+        unsafe { take_over(self.device, self.dtype, &self.shape, buffer, owner) }
+    }
 }
 
 unsafe extern "C" fn template(like: *const NewBuffer, out: *mut SEXP) -> c_int {
@@ -430,9 +514,13 @@ unsafe extern "C" fn template(like: *const NewBuffer, out: *mut SEXP) -> c_int {
         let like = unsafe { Given::described(like) }?;
         let (atoms, aval) = (anvl::atoms()?, Aval::new(like.dtype, like.shape));
         let (aval, device) = (&aval, client::device_object(like.device)?);
+        let like = handle::wrap(Like { device: like.device, dtype: like.dtype, shape: like.shape.into() })?;
+        let like = Root::new(like)?;
+        let kept = like.get();
         // SAFETY: the list is protected while it is filled, R never collects the device, and the pointer is the caller's.
         let object = protect(|| unsafe {
             let object = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
+            SET_VECTOR_ELT(object, 0, kept);
             anvl::make_template(object, atoms, aval, device);
             Rf_unprotect(1);
             object
@@ -444,17 +532,17 @@ unsafe extern "C" fn template(like: *const NewBuffer, out: *mut SEXP) -> c_int {
 }
 
 unsafe extern "C" fn new_arrays(
-    given: *const NewBuffer,
+    buffers: *const *mut c_void,
+    owners: *const BufferOwner,
     templates: *const SEXP,
     count: usize,
     out: *mut SEXP,
 ) -> c_int {
     guarded(|| {
-        // SAFETY: the caller's templates, as many.
-        let templates = unsafe { slice(templates, count) };
-        if templates.iter().any(|&x| TYPEOF(x) != VECSXP || Rf_xlength(x) != FIELDS.len() as Length) {
-            return Err(Fault::argument("type", "templates", "what `template` gave", "another object"));
-        }
+        // SAFETY: the caller's buffers and templates, as many.
+        let (buffers, templates) = unsafe { (slice(buffers, count), slice(templates, count)) };
+        // SAFETY: as many owners, if there are any.
+        let owner = |i: usize| unsafe { (!owners.is_null()).then(|| *owners.add(i)) };
         memory::make_room()?;
         let (symbol, classes) = buffer::BUFFER.prepare()?;
         // One without data yet, not protected.
@@ -465,21 +553,24 @@ unsafe extern "C" fn new_arrays(
             Rf_unprotect(1);
             array
         };
-        if let [template] = *templates {
-            // SAFETY: the caller's struct, which states its size.
-            let given = unsafe { Given::of(given) }?;
+        if let ([template], [buffer]) = (templates, buffers) {
+            // SAFETY: the caller keeps the template.
+            let (like, buffer) = (unsafe { Like::of(*template) }?, given(*buffer)?);
+            let template = *template;
             let array = protect(|| unfinished(template))?;
-            // SAFETY: the caller's buffer is one of the client's plugin, and has this dtype and shape. The object was made for
+            // SAFETY: the caller's buffer is one of the device's plugin, and has this dtype and shape. The object was made for
             // it, nothing of R has run since, and the pointer is the caller's.
             unsafe {
-                buffer::complete(VECTOR_ELT(array, 0), given.take_over());
+                buffer::complete(VECTOR_ELT(array, 0), like.take_over(buffer, owner(0)));
                 out.write(array);
             }
             return Ok(());
         }
-        // SAFETY: the caller's structs, as many, of which each states its size.
-        let all: SmallVec<[Given<'_>; 4]> = (0..count)
-            .map(|i| unsafe { Given::of(given.byte_add(i * (*given).size)) })
+        let all: SmallVec<[_; 4]> = templates
+            .iter()
+            .zip(buffers)
+            // SAFETY: the caller keeps the templates.
+            .map(|(&template, &buffer)| Ok((unsafe { Like::of(template) }?, given(buffer)?)))
             .collect::<Result<_>>()?;
         // SAFETY: the list is protected, and has room for what it gets.
         let list = protect(|| unsafe {
@@ -490,11 +581,11 @@ unsafe extern "C" fn new_arrays(
             Rf_unprotect(1);
             list
         })?;
-        for (i, given) in all.iter().enumerate() {
+        for (i, (like, buffer)) in all.into_iter().enumerate() {
             // SAFETY: as for one.
             unsafe {
                 let array = VECTOR_ELT(list, i as Length);
-                buffer::complete(VECTOR_ELT(array, 0), given.take_over());
+                buffer::complete(VECTOR_ELT(array, 0), like.take_over(buffer, owner(i)));
             }
         }
         // SAFETY: the caller's pointer.
