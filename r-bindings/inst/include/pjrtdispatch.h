@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-#define PJRTDISPATCH_VERSION 1u
+#define PJRTDISPATCH_VERSION 2u
 
 /* As in pjrt_c_api.h. */
 typedef struct PJRT_Api PJRT_Api;

@@ -59,8 +59,10 @@ SEXP floor_start(SEXP path) {
 }
 
 SEXP floor_compile(SEXP text) {
-    /* One replica, one partition: executable_build_options { num_replicas: 1 num_partitions: 1 } */
-    static const char compile_options[] = {0x1a, 4, 0x20, 1, 0x28, 1};
+    /* The options of the package's own programs, which the plugin copies in each run: executable_build_options {
+     * device_ordinal: -1 num_replicas: 1 num_partitions: 1 } env_option_overrides { xla_cpu_enable_fast_min_max: false } */
+    static const char compile_options[] = "\x1a\x0f\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x20\x01\x28\x01"
+                                          "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00";
     const char *code = CHAR(STRING_ELT(text, 0));
     PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
                             .code = (char *)code,
@@ -71,7 +73,7 @@ SEXP floor_compile(SEXP text) {
                                      .client = client,
                                      .program = &program,
                                      .compile_options = compile_options,
-                                     .compile_options_size = sizeof compile_options};
+                                     .compile_options_size = sizeof compile_options - 1};
     check(api->PJRT_Client_Compile(&args));
     return R_MakeExternalPtr(args.executable, R_NilValue, R_NilValue);
 }

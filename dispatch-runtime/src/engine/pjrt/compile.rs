@@ -92,11 +92,7 @@ pub(super) fn compile(
         }
     };
     let loaded = match options {
-        None => {
-            let is_arithmetic = matches!(source, Source::StableHlo(text) if mlir::is_arithmetic(text));
-            let options = if is_arithmetic { &shared.bare_options } else { &shared.compile_options };
-            load(shared, (code, format), &options[device])?
-        }
+        None => load(shared, (code, format), &shared.compile_options[device])?,
         // Serialized messages behind each other are one message in which later fields win, so the defaults go first and
         // the device goes last. It may be there once: its lists would grow.
         Some(options) => {

@@ -30,8 +30,6 @@ pub(super) struct Shared {
     pub handles: Vec<NonNull<PJRT_Device>>,
     /// The encoded compile options of each device.
     pub compile_options: Vec<Vec<u8>>,
-    /// The same without the defaults, for programs to which they do not matter: the plugin copies the options in each run.
-    pub bare_options: Vec<Vec<u8>>,
     /// One struct for all executions: nothing in it changes. In writable memory, since the C API does not say `const`.
     pub execute_options: UnsafeCell<Roomy<PJRT_ExecuteOptions>>,
     /// What programs with custom calls are run with: see `context.rs`.
@@ -229,17 +227,18 @@ impl PjrtEngine {
             .map(|(i, &device)| describe(plugin, device, i, &platform))
             .collect::<Result<Vec<_>>>()?;
         plugin.attach(&platform);
-        let bare_options: Vec<Vec<u8>> = devices
-            .iter()
-            .map(|d| proto::compile_options((!is_taken_unasked(&platform, d.id)).then_some(d.id)))
-            .collect();
         let defaults = proto::default_options(&platform);
         Ok(PjrtEngine(Box::leak(Box::new(Shared {
             plugin,
             client,
             hot,
-            compile_options: bare_options.iter().map(|bare| [&*defaults, bare].concat()).collect(),
-            bare_options,
+            compile_options: devices
+                .iter()
+                .map(|d| {
+                    let named = (!is_taken_unasked(&platform, d.id)).then_some(d.id);
+                    [&*defaults, &*proto::compile_options(named)].concat()
+                })
+                .collect(),
             devices,
             handles,
             execute_options: UnsafeCell::new(Roomy::new(plugin)),

@@ -45,40 +45,6 @@ pub(super) fn tensor(ty: &str) -> Option<Aval> {
     Aval::try_new(dtype, shape)
 }
 
-/// Whether a program surely consists of arithmetic and of moving elements, so that nothing in it is made a maximum or a
-/// minimum, which is all that [`default_options`](super::proto::default_options) are about.
-pub(super) fn is_arithmetic(text: &str) -> bool {
-    const OPS: [&str; 17] = [
-        "add",
-        "broadcast_in_dim",
-        "concatenate",
-        "constant",
-        "divide",
-        "dot",
-        "dot_general",
-        "imag",
-        "iota",
-        "multiply",
-        "negate",
-        "real",
-        "reshape",
-        "return",
-        "slice",
-        "subtract",
-        "transpose",
-    ];
-    // An operation's name may be a string, and in that there may be escapes. Whatever else has a point in it, as the names
-    // of dialects' attributes have, counts as an operation that is not known.
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$');
-    !text.contains('\\')
-        && text.split(|c| !is_part(c)).all(|word| match word.split_once('.') {
-            Some(("stablehlo", op)) => OPS.contains(&op),
-            Some(("func", op)) => matches!(op, "func" | "return"),
-            Some((before, _)) => before.starts_with(|c: char| c.is_ascii_digit()),
-            None => true,
-        })
-}
-
 /// The first tensor type of a text that no array has, because its bytes overflow. A plugin that reckons with such a type
 /// throws an exception, which ends the process.
 pub(super) fn impossible_type(text: &str) -> Option<&str> {
@@ -354,33 +320,6 @@ mod tests {
 
     fn types(text: &str) -> Vec<&str> {
         main_arguments(text).unwrap().into_iter().map(|a| &text[a.ty]).collect()
-    }
-
-    #[test]
-    fn arithmetic_is_told_from_what_may_be_a_maximum() {
-        let main = |body: &str| {
-            format!(
-                "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{\n%c = stablehlo.constant dense<1.5e0> : tensor<2xf32>\n\
-                 {body}\nreturn %b : tensor<2xf32>\n}}"
-            )
-        };
-        for body in [
-            "%b = stablehlo.add %a, %c : tensor<2xf32>",
-            "%b = \"stablehlo.negate\"(%a) : (tensor<2xf32>) -> tensor<2xf32>",
-        ] {
-            assert!(is_arithmetic(&main(body)), "{body}");
-        }
-        for body in [
-            "%b = stablehlo.maximum %a, %c : tensor<2xf32>",
-            "%b = \"stablehlo.maximum\"(%a, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
-            "%b = \"stablehlo.m\\61ximum\"(%a, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
-            "%b = \"vhlo.maximum_v1\"(%a, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
-            "%b = stablehlo.clamp %a, %c, %c : tensor<2xf32>",
-            "%b = chlo.erf %a : tensor<2xf32> -> tensor<2xf32>",
-            "%b = stablehlo.custom_call @f(%a) : (tensor<2xf32>) -> tensor<2xf32>",
-        ] {
-            assert!(!is_arithmetic(&main(body)), "{body}");
-        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use crate::ffi::SEXP;
 
 /// The version of the table.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The package and the name under which the function is registered that gives the table: [`Ask`].
 pub const PACKAGE: &std::ffi::CStr = c"pjrtdispatch";
