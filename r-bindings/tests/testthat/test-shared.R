@@ -150,8 +150,9 @@ test_that("wrong claims are errors that name the field, and nothing is taken ove
 })
 
 test_that("the header and the library agree, and another version is refused", {
-  expect_identical(borrower$ask_version(1L), c(1L, 1L, 1L))
-  expect_identical(borrower$ask_version(2L), c(0L, 1L, 0L))
+  expect_identical(borrower$ask_version(2L), c(1L, 2L, 1L))
+  expect_identical(borrower$ask_version(1L), c(0L, 2L, 0L))
+  expect_identical(borrower$ask_version(3L), c(0L, 2L, 0L))
 })
 
 test_that("a package with its own copy of the runtime has the same client and devices", {
