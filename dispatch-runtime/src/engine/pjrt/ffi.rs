@@ -176,7 +176,9 @@ impl Client {
             what: "calling FFI handlers".into(),
             by: self.engine().description(),
         })?;
-        Ok((Platform::named(self.platform())?, engine.0.plugin))
+        let plugin = engine.0.plugin;
+        plugin.ffi(self.platform())?;
+        Ok((Platform::named(self.platform())?, plugin))
     }
 }
 
