@@ -291,7 +291,9 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
 /// Calls a function with the package's name and the functions that programs call.
 #[rustfmt::skip]
 fn with_handlers<T>(run: impl FnOnce(&str, &[&'static Handler]) -> T) -> T {
-    run("families", &[&crate::handlers::ROTATE_ADD])
+    run("families", &[
+        &crate::handlers::ROTATE_ADD,
+    ])
 }
 
 /// Called when the package is loaded.
