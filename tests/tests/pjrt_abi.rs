@@ -122,7 +122,8 @@ mod oldest {
             PJRT_Executable_GetCostAnalysis_Args PJRT_Executable_OptimizedProgram_Args
             PJRT_Executable_Serialize_Args
             PJRT_Executable_GetCompiledMemoryStats_Args PJRT_LoadedExecutable_Destroy_Args
-            PJRT_LoadedExecutable_GetExecutable_Args PJRT_ExecuteOptions PJRT_LoadedExecutable_Execute_Args
+            PJRT_LoadedExecutable_GetExecutable_Args PJRT_ExecuteContext_Create_Args PJRT_ExecuteContext_Destroy_Args
+            PJRT_ExecuteOptions PJRT_LoadedExecutable_Execute_Args
             PJRT_Buffer_MemoryLayout_Tiled PJRT_Buffer_MemoryLayout_Strides PJRT_Buffer_MemoryLayout
             PJRT_Buffer_Destroy_Args PJRT_Buffer_GetMemoryLayout_Args PJRT_Buffer_OnDeviceSizeInBytes_Args
             PJRT_Buffer_CopyToDevice_Args PJRT_Buffer_ToHostBuffer_Args PJRT_Buffer_ReadyEvent_Args

@@ -60,7 +60,7 @@ fn everything_that_is_said_of_a_call_is_read_by_the_plugin() {
         .attribute("f64s", &[-0.0f64, f64::NAN][..])
         .attribute("none", Vec::<i32>::new())
         .attribute("nested", Attribute::dictionary([("a b", Attribute::from(1i32)), ("c", "d".into())]))
-        .attribute("not a name", Attribute::mlir("[1 : i8, \"$\"]"))
+        .attribute("not a name", Attribute::mlir("{a = 1 : i8, b = \"$\"}"))
         .side_effect()
         .layouts([vec![0, 1], vec![]], [vec![1, 0], vec![]])
         .alias(0, 0);
@@ -68,7 +68,7 @@ fn everything_that_is_said_of_a_call_is_read_by_the_plugin() {
         |version: i32| custom_call("none").api_version(version).config("a \"config\" $0").alias(1, 1);
     let calls = [typed, untyped(1), untyped(2), untyped(3)];
     let reasons = [
-        "No FFI handler registered for no such $target",
+        "the program calls `no such $target`, but no FFI handler of that name is registered for platform Host",
         "No registered implementation for untyped custom call to none",
     ];
     for (i, call) in calls.iter().enumerate() {

@@ -9,7 +9,7 @@ use crate::data::Group;
 /// Operations that numpy has no counterpart of, and the test that tries them.
 const ELSEWHERE: &[(&str, &[&str])] = &[
     ("pjrt_graph_random", RANDOM),
-    ("pjrt_graph_special", &["raw", "custom_call"]),
+    ("pjrt_graph_special", &["raw"]),
     ("`slice`, whose cases have steps", &["step"]),
 ];
 
