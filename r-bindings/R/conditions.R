@@ -29,6 +29,10 @@ user_call <- function() {
     if (before > 0L && parents[[before]] == parents[[frame]] && is_method_of(found, sys.call(before))) {
       found <- sys.call(before)
     }
+    # The frame that C makes to print what is in a list counts itself as its caller.
+    if (parents[[frame]] >= frame) {
+      break
+    }
     frame <- parents[[frame]]
   }
   as_called(found)

@@ -41,3 +41,13 @@ test_that("a missing argument is told in the user's call", {
     expect_identical(condition$call, call)
   }
 })
+
+test_that("an error of an object in a list ends the printing of the list", {
+  old <- options(pjrt.print_max_rows = "many")
+  on.exit(options(old))
+  x <- pjrt_buffer(1:3)
+  # Printing what is in a list, the frame that C makes counts itself as its caller.
+  for (list in list(list(x), list(list(a = x)), structure(1, of = x), pairlist(x))) {
+    expect_fault(capture.output(print(list)), "value", "got a string", "max_rows")
+  }
+})

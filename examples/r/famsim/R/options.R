@@ -43,6 +43,9 @@ price_options <- function(strike, spot, rate, volatility, maturity, payoff = c("
   if (!is.numeric(precision) || length(precision) != 1L || is.na(precision) || precision <= 0) {
     stop("`precision` has to be a number above 0")
   }
+  if (!is.numeric(batch) || length(batch) != 1L || is.na(batch) || batch < 1 || batch != round(batch)) {
+    stop("`batch` has to be a whole number above 0")
+  }
   sums <- new_sums(seed, length(strike))
   paths <- 0
   repeat {

@@ -119,3 +119,9 @@ test_that("wrong arguments are errors that name them", {
   expect_error(price_options("a", 100, 0.05, 0.2, 1), "`strike`")
   expect_error(price_options(100, 100, 0.05, 0.2, 1, precision = 0), "`precision`")
 })
+
+test_that("how many paths a call adds is checked by its own name", {
+  for (batch in list(NA, 0, 1.5, "many", 1:2)) {
+    expect_error(price_options(100, 100, 0.05, 0.2, 1, batch = batch), "`batch` has to be a whole number above 0")
+  }
+})

@@ -95,6 +95,7 @@ pub fn for_each_row(name: &str, value: Value, n: i64) -> Result<Value, Failure> 
     match *value.shape() {
         [] => Ok(value.broadcast_to([n])),
         [m] if m == n => Ok(value),
-        _ => Err(format!("`{name}` has to be one number or a vector of {n}, not {}", value.aval()).into()),
+        [m] => Err(format!("`{name}` has to be one number or a vector of {n}, not of {m}").into()),
+        _ => Err(format!("`{name}` has to be one number or a vector of {n}, not a matrix").into()),
     }
 }
