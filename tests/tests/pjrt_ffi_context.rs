@@ -2,7 +2,7 @@
 
 mod plugin;
 
-use std::panic::panic_any;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -353,6 +353,14 @@ fn what_only_gpus_have_is_unimplemented() {
     }
 }
 
+/// What a task does that goes on after a panic in which its promise is dropped.
+fn panic_and_catch(promise: ffi::Promise) {
+    let _ = catch_unwind(AssertUnwindSafe(move || {
+        let _promise = promise;
+        panic!("nobody reads this");
+    }));
+}
+
 #[ffi_handler]
 fn later(
     #[arg] _x: Buffer<f32>,
@@ -390,6 +398,33 @@ fn later(
             let _promise = promise;
             panic!("no answer today");
         }),
+        "pool, caught" => pool.schedule(move || panic_and_catch(promise)),
+        "pool, caught twice" => pool.schedule(move || {
+            struct Drops(Option<ffi::Promise>);
+            impl Drop for Drops {
+                fn drop(&mut self) {
+                    panic_and_catch(self.0.take().unwrap());
+                }
+            }
+            let _ = catch_unwind(AssertUnwindSafe(move || {
+                let _drops = Drops(Some(promise));
+                panic!("the outer one");
+            }));
+        }),
+        "scope, caught" => {
+            let promise = Mutex::new(Some(promise));
+            pool.scope(|scope| {
+                scope.spawn(|| panic_and_catch(promise.lock().unwrap().take().unwrap()));
+            })?;
+        }
+        "spawn, caught" => {
+            let spawned = pool.spawn(move || {
+                panic_and_catch(promise);
+                Ok(())
+            });
+            drop(spawned);
+        }
+        "handler, caught" => panic_and_catch(promise),
         "none" => return Err(ffi::Error::cancelled("no future")),
         _ => panic!("no future either"),
     }
@@ -401,7 +436,8 @@ fn an_answer_may_come_later_from_any_thread_and_always_comes() {
     without_hanging(|| {
         client().register_ffi_handler("later", &LATER).unwrap();
         type Outcome = Result<(), (&'static str, &'static str)>;
-        let cases: [(&str, Outcome); 12] = [
+        const CAUGHT: &str = "the task that had promised an answer panicked, and went on without it";
+        let cases: [(&str, Outcome); 17] = [
             ("now", Ok(())),
             ("now, wrong", Err(("DATA_LOSS", "at once"))),
             ("later", Ok(())),
@@ -415,6 +451,11 @@ fn an_answer_may_come_later_from_any_thread_and_always_comes() {
                 "pool, promise",
                 Err(("INTERNAL", "the task that had promised an answer panicked: no answer today")),
             ),
+            ("pool, caught", Err(("INTERNAL", CAUGHT))),
+            ("pool, caught twice", Err(("INTERNAL", CAUGHT))),
+            ("scope, caught", Err(("INTERNAL", CAUGHT))),
+            ("spawn, caught", Err(("INTERNAL", CAUGHT))),
+            ("handler, caught", Err(("INTERNAL", "the thread that had promised an answer panicked"))),
             ("none", Err(("CANCELLED", "no future"))),
             ("neither", Err(("INTERNAL", "no future either"))),
         ];

@@ -56,7 +56,12 @@ thread_local! {
 
 /// Whether this thread is in a handler.
 pub(crate) fn in_handler() -> bool {
-    CALLS.get() > 0
+    calls() > 0
+}
+
+/// How many calls of handlers this thread is in.
+pub(super) fn calls() -> u32 {
+    CALLS.get()
 }
 
 /// The C function of a declaration.

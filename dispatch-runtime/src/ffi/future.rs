@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::abi::XLA_FFI_Future;
 use super::api::{Api, Status};
 use super::context::{Cx, text_of};
+use super::entry::calls;
 use super::{Answer, Call, Error, Result};
 
 /// The answer of a handler that is not there yet when the handler returns; the program waits for it.
@@ -140,17 +141,27 @@ impl Answer for Future {
     }
 }
 
+/// The promises that panics have dropped in a task.
+struct Left {
+    /// How many handlers the thread was in when the task began. A handler that the task has called, by a program, does not
+    /// leave its promises to it: the task may wait for their answers.
+    calls: u32,
+    promises: Vec<Arc<Shared>>,
+}
+
 thread_local! {
-    /// The promises that the panic has dropped which [`catch`] is about to catch; none outside of it.
-    static LEFT: RefCell<Option<Vec<Arc<Shared>>>> = const { RefCell::new(None) };
+    /// What the panic leaves which [`catch`] is about to catch; none outside of it.
+    static LEFT: RefCell<Option<Left>> = const { RefCell::new(None) };
 }
 
 /// Leaves a promise to who catches the panic, and knows its text; gives it back if nobody does.
 fn left_by_panic(shared: Arc<Shared>) -> Option<Arc<Shared>> {
     let mut shared = Some(shared);
     let _ = LEFT.try_with(|left| {
-        if let Ok(Some(list)) = left.try_borrow_mut().as_deref_mut().map(Option::as_mut) {
-            list.extend(shared.take());
+        if let Ok(Some(left)) = left.try_borrow_mut().as_deref_mut().map(Option::as_mut) {
+            if left.calls == calls() {
+                left.promises.extend(shared.take());
+            }
         }
     });
     shared
@@ -165,16 +176,17 @@ pub(crate) struct Caught {
 
 /// Runs a task; the text of a panic is also the error of the promises that the task held.
 pub(crate) fn catch<T>(task: impl FnOnce() -> T) -> Result<T, Caught> {
-    let outer = LEFT.with(|left| left.replace(Some(Vec::new())));
+    let outer = LEFT.with(|left| left.replace(Some(Left { calls: calls(), promises: Vec::new() })));
     let made = catch_unwind(AssertUnwindSafe(task));
-    let left = LEFT.with(|left| left.replace(outer)).unwrap_or_default();
-    made.map_err(|panic| {
-        let (text, told) = (text_of(panic), !left.is_empty());
-        for shared in left {
-            shared.complete(Err(Error::internal(format!(
-                "the task that had promised an answer panicked: {text}"
-            ))));
-        }
-        Caught { text, told }
-    })
+    let left = LEFT.with(|left| left.replace(outer)).map_or_else(Vec::new, |left| left.promises);
+    let told = !left.is_empty();
+    let made = made.map_err(|panic| Caught { text: text_of(panic), told });
+    for shared in left {
+        shared.complete(Err(Error::internal(match &made {
+            Err(Caught { text, .. }) => format!("the task that had promised an answer panicked: {text}"),
+            // The task itself has caught the panic, and only it knows the text.
+            Ok(_) => "the task that had promised an answer panicked, and went on without it".to_owned(),
+        })));
+    }
+    made
 }
