@@ -358,3 +358,72 @@ fn an_index_in_a_program_written_by_hand_is_an_error_instead_of_the_end_of_the_p
     let error = client.compile(Source::StableHlo(text.into())).unwrap_err().to_string();
     assert!(error.contains("type `index`, as in {v = 1 : index}; make it `i64`"), "{error}");
 }
+
+struct UpTo(i64);
+
+#[ffi_handler(stage = instantiate)]
+fn make_up_to(#[attr] up_to: i64, #[attr(default = 1)] step: i64, #[attr] shared: i32) -> ffi::Result<UpTo> {
+    Ok(UpTo(up_to * step + i64::from(shared)))
+}
+
+#[ffi_handler(target = "call_counts", instantiate = make_up_to)]
+fn counts(
+    #[arg(shape = [n])] _x: Buffer<f32>,
+    #[ret(shape = [n])] mut out: BufferMut<f32>,
+    #[attr(default = 0)] shared: i32,
+    #[ctx] state: ffi::State<'_, UpTo>,
+) -> ffi::Result<()> {
+    out.fill(state.0 as f32 + 1000.0 * shared as f32);
+    Ok(())
+}
+
+#[ffi_handler(target = "call_quarrels", instantiate = make_up_to)]
+fn quarrels(#[ret] mut out: BufferMut<f32>, #[attr(default = 0)] shared: i64) -> ffi::Result<()> {
+    out.fill(shared as f32);
+    Ok(())
+}
+
+#[dispatch_family]
+fn counted(cx: &CompileCx, #[dynamic(dtype = f32, shape = [_])] x: Value) -> Result<Program> {
+    let call = custom_call(&COUNTS).attribute("up_to", 10).attribute("shared", 2).attribute("step", 3u8);
+    cx.program(cx.call(call, &[&x], x.aval()))
+}
+
+#[test]
+fn attributes_of_the_other_stages_are_those_of_the_call() {
+    let client = client();
+    client.register_ffi_handler("call_counts", &COUNTS).unwrap();
+    client.register_ffi_handler("call_quarrels", &QUARRELS).unwrap();
+    assert_eq!(Counted::new(&client).call([0f32]).unwrap().to_vec::<f32>().unwrap(), [2032.0]);
+    let f32s = Aval::new(DType::F32, [2]);
+    let made = |call: CustomCall| {
+        Program::<Array>::custom_call(&call, [f32s.clone()], [f32s.clone()])
+            .map_err(|error| error.to_string())
+    };
+    let whole = custom_call(&COUNTS).attribute("up_to", 10).attribute("shared", 2);
+    let x = client.array(&[0f32; 2], [2]).unwrap();
+    let out = client.compile(made(whole.clone()).unwrap()).unwrap().execute(&[&x]).unwrap();
+    assert_eq!(out[0].to_vec::<f32>().unwrap(), [2012.0; 2]);
+    for (call, words) in [
+        (custom_call(&COUNTS).attribute("shared", 2), "attribute `up_to`: expected i64, got none"),
+        // It has a default in one stage, and none in the other.
+        (custom_call(&COUNTS).attribute("up_to", 2), "attribute `shared`: expected i32, got none"),
+        (whole.clone().attribute("up_to", "x"), "attribute `up_to`: expected i64, got string"),
+        (
+            whole.clone().attribute("stepp", 2),
+            "attribute `stepp`: `counts` has no such attribute; did you mean `step`?",
+        ),
+        (whole.attribute("else", 2), "it takes `shared`, `step`, `up_to`"),
+    ] {
+        let error = made(call).unwrap_err();
+        assert!(error.contains(words), "{error}");
+    }
+    let call = custom_call(&QUARRELS).attribute("up_to", 10).attribute("shared", 2);
+    let error = Program::<Array>::custom_call(&call, [], [f32s.clone()]).unwrap_err().to_string();
+    assert!(
+        error.contains(
+            "attribute `shared`: expected i32, as `make_up_to` of the stage instantiate reads it, got i64"
+        ),
+        "{error}"
+    );
+}

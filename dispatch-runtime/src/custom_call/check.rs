@@ -38,9 +38,36 @@ pub(super) fn check(
         }
         other => other.to_string(),
     })?;
-    members(spec.name, spec.attrs, attributes, spec.open_attrs).map_err(|Wrong { path, reason }| {
+    of_all_stages(spec, attributes).map_err(|Wrong { path, reason }| {
         if path.is_empty() { reason } else { format!("attribute `{path}`: {reason}") }
     })
+}
+
+/// The attributes of a call as the handlers of all its stages declare them: they share them.
+fn of_all_stages(spec: &Spec, given: &Dictionary) -> Result<Dictionary, Wrong> {
+    let others = || spec.stages.iter().map(|handler| handler.spec());
+    let mut specs = spec.attrs.to_vec();
+    for other in others().flat_map(|other| other.attrs) {
+        match specs.iter_mut().find(|spec| spec.name == other.name) {
+            Some(spec) => spec.optional &= other.optional,
+            None => specs.push(*other),
+        }
+    }
+    let open = spec.open_attrs || others().any(|other| other.open_attrs);
+    let out = members(spec.name, &specs, given, open)?;
+    // Two of them may want different types of an attribute, which no call has.
+    for other in others() {
+        for attr in other.attrs {
+            let Some((_, value)) = out.0.iter().find(|(name, _)| name == attr.name) else { continue };
+            if typed(&attr.r#type, value).ok().as_ref() != Some(value) {
+                let (ty, got, stage) = (&attr.r#type, value.type_name(), other.stage.name());
+                let reason =
+                    format!("expected {ty}, as `{}` of the stage {stage} reads it, got {got}", other.name);
+                return Err(Wrong::of(reason).inside(attr.name));
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// What is wrong with an attribute: the way to the member, and the reason.
