@@ -359,6 +359,52 @@ fn an_index_in_a_program_written_by_hand_is_an_error_instead_of_the_end_of_the_p
     assert!(error.contains("type `index`, as in {v = 1 : index}; make it `i64`"), "{error}");
 }
 
+#[ffi_handler(target = "call_unsigned")]
+fn unsigned(
+    #[ret(shape = [])] mut out: BufferMut<f32>,
+    #[attr] a: &[u8],
+    #[attr] b: &[u16],
+    #[attr] c: &[u32],
+    #[attr] d: &[u64],
+    #[attr] more: Dictionary<'_>,
+) -> ffi::Result<()> {
+    let inner = more.get::<&[u64]>("inner")?;
+    *READ.lock().unwrap() = format!("{a:?} {b:?} {c:?} {d:?} {inner:?}");
+    out[0] = 1.0;
+    Ok(())
+}
+
+static READ: Mutex<String> = Mutex::new(String::new());
+
+#[test]
+fn arrays_of_unsigned_numbers_arrive() {
+    let client = client();
+    client.register_ffi_handler("call_unsigned", &UNSIGNED).unwrap();
+    let seen = |call: CustomCall| {
+        let program = Program::<Array>::custom_call(&call, [], [Aval::new(DType::F32, [])]).unwrap();
+        client.compile(program).unwrap().execute(&[]).unwrap()[0].to_vec::<f32>().unwrap();
+        READ.lock().unwrap().clone()
+    };
+    let call = custom_call(&UNSIGNED)
+        .attribute("a", [0u8, 255])
+        .attribute("b", [u16::MAX])
+        // All the same: MLIR keeps those once.
+        .attribute("c", [7u32, 7, 7])
+        .attribute("d", [1u64, u64::MAX, 3])
+        .attribute("more", Attribute::dictionary([("inner", [1u64 << 63, 1 << 63].into())]));
+    assert_eq!(
+        seen(call),
+        "[0, 255] [65535] [7, 7, 7] [1, 18446744073709551615, 3] [9223372036854775808, 9223372036854775808]"
+    );
+    let call = custom_call(&UNSIGNED)
+        .attribute("a", Vec::<i64>::new())
+        .attribute("b", Vec::<u16>::new())
+        .attribute("c", Attribute::mlir("array<ui32>"))
+        .attribute("d", Attribute::mlir("array<ui64: 0xFFFFFFFFFFFFFFFF>"))
+        .attribute("more", Attribute::dictionary([("inner", Attribute::mlir("array<ui64: 5, 5>"))]));
+    assert_eq!(seen(call), "[] [] [] [18446744073709551615] [5, 5]");
+}
+
 struct UpTo(i64);
 
 #[ffi_handler(stage = instantiate)]

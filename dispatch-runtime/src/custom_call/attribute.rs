@@ -16,6 +16,7 @@ use super::text;
 /// assert_eq!(Attribute::from(3u8).to_string(), "3 : ui8");
 /// assert_eq!(Attribute::from(f32::INFINITY).to_string(), "0x7F800000 : f32");
 /// assert_eq!(Attribute::from([1i64, -2]).to_string(), "array<i64: 1, -2>");
+/// assert_eq!(Attribute::from([1u8, 2]).to_string(), "dense<[1, 2]> : tensor<2xui8>");
 /// let nested = Attribute::dictionary([("name", "é\"".into()), ("on", true.into())]);
 /// assert_eq!(nested.to_string(), r#"{name = "\C3\A9\22", on = true}"#);
 /// ```
@@ -70,11 +71,14 @@ impl fmt::Display for Attribute {
             Kind::Bool(x) => write!(f, "{x}"),
             Kind::Number(number) => write!(f, "{number} : {}", number.ty.mlir()),
             Kind::Numbers(ty, numbers) => {
-                write!(f, "array<{}", ty.mlir())?;
-                for (i, number) in numbers.iter().enumerate() {
-                    write!(f, "{}{number}", if i == 0 { ": " } else { ", " })?;
+                let list = numbers.iter().map(Number::to_string).collect::<Vec<_>>().join(", ");
+                match (ty.is_signed(), &*list) {
+                    (true, "") => write!(f, "array<{}>", ty.mlir()),
+                    (true, list) => write!(f, "array<{}: {list}>", ty.mlir()),
+                    // XLA refuses an `array` of these, but gives a tensor to a handler as the same.
+                    (false, "") => write!(f, "dense<> : tensor<0x{}>", ty.mlir()),
+                    (false, list) => write!(f, "dense<[{list}]> : tensor<{}x{}>", numbers.len(), ty.mlir()),
                 }
-                f.write_char('>')
             }
             Kind::Text(text) => f.write_str(&quoted(text)),
             Kind::Dictionary(dictionary) => write!(f, "{dictionary}"),
