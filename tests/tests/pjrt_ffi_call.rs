@@ -359,6 +359,33 @@ fn an_index_in_a_program_written_by_hand_is_an_error_instead_of_the_end_of_the_p
     assert!(error.contains("type `index`, as in {v = 1 : index}; make it `i64`"), "{error}");
 }
 
+#[test]
+fn an_index_is_found_behind_aliases_and_escaped_names() {
+    let client = client();
+    client.register_ffi_handler("call_flat", &FLAT).unwrap();
+    for (aliases, name, attributes) in [
+        ("#a = 3 : index", "backend_config", "{v = #a}"),
+        ("#a = {v = 3 : index}", "backend_config", "#a"),
+        ("!t = index", "backend_config", "{v = 3 : !t}"),
+        ("!t = index\n#a = {v = 3 : !t}", "mhlo.backend_config", "#a"),
+        ("", "\"backend\\5Fconfig\"", "{v = 3 : index}"),
+    ] {
+        for op in ["custom_call", "custom\\5Fcall"] {
+            let text = format!(
+                "{aliases}
+                module {{ func.func @main(%x: tensor<f32>) -> tensor<f32> {{
+                  %y = \"stablehlo.{op}\"(%x) {{call_target_name = \"call_flat\", api_version = 4 : i32,
+                    {name} = {attributes}}} : (tensor<f32>) -> tensor<f32>
+                  return %y : tensor<f32> }} }}"
+            );
+            for source in [Source::StableHlo(text.clone()), Source::Bytecode(text.clone().into_bytes())] {
+                let error = client.compile(source).unwrap_err().to_string();
+                assert!(error.contains("type `index`, as in {"), "{text}: {error}");
+            }
+        }
+    }
+}
+
 #[ffi_handler(target = "call_unsigned")]
 fn unsigned(
     #[ret(shape = [])] mut out: BufferMut<f32>,

@@ -308,6 +308,18 @@ fn an_execution_gives_its_handlers_user_data() {
     let options = RunOptions { user_data: Some(&other), ..RunOptions::default() };
     let error = program.execute_with(&[&x], options).and_then(|out| out[0].to_vec::<f32>()).unwrap_err();
     assert!(error.to_string().contains("[\"u8\"]"), "{error}");
+    // A program may write the name of the operation with escaped signs, also as what is no text.
+    let Source::StableHlo(escaped) = text("log", "tensor<4xf32>", "tensor<4xf32>", "") else {
+        unreachable!()
+    };
+    let escaped = escaped.replace("custom_call\"", "custom\\5Fcall\"");
+    for source in [Source::StableHlo(escaped.clone()), Source::Bytecode(escaped.into_bytes())] {
+        let program = client.compile(source).unwrap();
+        assert_eq!(failure(run(&program)).0, "FAILED_PRECONDITION");
+        let options = RunOptions { user_data: Some(&data), ..RunOptions::default() };
+        assert_eq!(program.execute_with(&[&x], options).unwrap()[0].to_vec::<f32>().unwrap(), X);
+    }
+    assert_eq!(log.0.lock().unwrap().len(), 7);
     // The executions have let go of it.
     drop(data);
     for _ in 0..200 {

@@ -1,5 +1,6 @@
 //! Compiling.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -66,20 +67,25 @@ pub(super) fn compile(
     options: Option<&CompileOptions>,
 ) -> Result<PjrtExecutable> {
     let _working = Working::begin();
+    // The compiler takes a text for one, whatever it is called here.
+    let text = match source {
+        Source::StableHlo(text) => Some(Cow::Borrowed(&**text)),
+        Source::Bytecode(bytes) if !bytes.starts_with(MAGIC) => Some(String::from_utf8_lossy(bytes)),
+        _ => None,
+    };
+    let text = text.as_deref();
+    if let Some(ty) = text.and_then(mlir::impossible_type) {
+        return Err(Error::InvalidProgram { reason: format!("no array has the type tensor<{ty}>") });
+    }
+    if let Some(attributes) = text.and_then(mlir::index_attributes) {
+        return Err(Error::InvalidProgram {
+            reason: format!(
+                "no handler can be given a number of the type `index`, as in {{{attributes}}}; make it `i64`"
+            ),
+        });
+    }
     let (code, format): (&[u8], &CStr) = match source {
-        Source::StableHlo(text) => {
-            if let Some(ty) = mlir::impossible_type(text) {
-                return Err(Error::InvalidProgram { reason: format!("no array has the type tensor<{ty}>") });
-            }
-            if let Some(attributes) = mlir::index_attributes(text) {
-                return Err(Error::InvalidProgram {
-                    reason: format!(
-                        "no handler can be given a number of the type `index`, as in {{{attributes}}}; make it `i64`"
-                    ),
-                });
-            }
-            (text.as_bytes(), c"mlir")
-        }
+        Source::StableHlo(text) => (text.as_bytes(), c"mlir"),
         Source::Bytecode(bytes) => (bytes, c"mlir"),
         Source::Hlo(bytes) => (bytes, c"hlo"),
         Source::Host { .. } => {
@@ -103,20 +109,18 @@ pub(super) fn compile(
     };
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
     let about = describe::describe(&executable, source, options.is_some())?;
-    Ok(PjrtExecutable::new(shared, loaded, device, about, has_custom_calls(code)))
+    Ok(PjrtExecutable::new(shared, loaded, device, about, text.is_none_or(may_have_custom_calls)))
 }
 
-/// Whether a program may have custom calls: it has their name somewhere, which is that of StableHLO or that of HLO.
-fn has_custom_calls(code: &[u8]) -> bool {
-    let mut rest = code;
-    while let Some(at) = rest.iter().position(|&byte| byte == b'c') {
-        rest = &rest[at..];
-        if rest.starts_with(b"custom_call") || rest.starts_with(b"custom-call") {
-            return true;
-        }
-        rest = &rest[1..];
-    }
-    false
+/// What MLIR's bytecode begins with.
+const MAGIC: &[u8] = b"ML\xefR";
+
+/// Whether a program may have custom calls, which a text says by their name. That may be written with escaped signs, and a
+/// program that is no text may say it in any way.
+///
+/// One that is wrongly taken for a program without calls crashes if a handler reads data of the execution.
+fn may_have_custom_calls(text: &str) -> bool {
+    text.contains("custom_call") || text.contains('\\')
 }
 
 fn load(shared: &'static Shared, (code, format): (&[u8], &CStr), options: &[u8]) -> Result<Arc<Loaded>> {
@@ -144,4 +148,17 @@ fn load(shared: &'static Shared, (code, format): (&[u8], &CStr), options: &[u8])
     let loaded = NonNull::new(made.executable)
         .ok_or_else(|| plugin.broken("PJRT_Client_Compile gave no executable"))?;
     Ok(Arc::new(Loaded::new(shared, loaded)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_no_custom_calls_only_if_it_cannot_name_one() {
+        assert!(!may_have_custom_calls("%0 = stablehlo.add %a, %b : tensor<f32>"));
+        assert!(may_have_custom_calls("%0 = stablehlo.custom_call @f(%a)"));
+        assert!(may_have_custom_calls("%0 = \"stablehlo.custom\\5Fcall\"(%a)"));
+        assert!(may_have_custom_calls("%0 = \"stablehlo.\\63ustom_cal\\6C\"(%a)"));
+    }
 }
