@@ -386,6 +386,28 @@ fn an_index_is_found_behind_aliases_and_escaped_names() {
     }
 }
 
+#[test]
+fn a_call_of_a_handler_without_its_version_says_what_to_write() {
+    let client = client();
+    client.register_ffi_handler("call_flat", &FLAT).unwrap();
+    let text = |target: &str, version: &str| {
+        Source::StableHlo(format!(
+            "func.func @main(%x: tensor<f32>) -> tensor<f32> {{
+              %y = stablehlo.custom_call @{target}(%x) {{{version}}} : (tensor<f32>) -> tensor<f32>
+              return %y : tensor<f32> }}"
+        ))
+    };
+    for version in ["", "api_version = 1 : i32", "api_version = 2 : i32", "api_version = 3 : i32"] {
+        let error = client.compile(text("call_flat", version)).unwrap_err().to_string();
+        for words in ["`call_flat`", "registered as a typed FFI handler", "write `api_version = 4 : i32`"] {
+            assert!(error.contains(words), "{version}: {error}");
+        }
+        // Of what is registered nowhere nobody knows which version it has.
+        let error = client.compile(text("call_untyped_nobody", version)).unwrap_err().to_string();
+        assert!(error.contains("call_untyped_nobody") && !error.contains("typed FFI"), "{error}");
+    }
+}
+
 #[ffi_handler(target = "call_unsigned")]
 fn unsigned(
     #[ret(shape = [])] mut out: BufferMut<f32>,

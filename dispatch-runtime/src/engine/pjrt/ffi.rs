@@ -187,21 +187,39 @@ impl Shared {
     #[cold]
     pub(super) fn compile_error(&self, error: Error) -> Error {
         let Error::Pjrt { message, .. } = &error else { return error };
-        // How XLA words it, in all versions known.
-        let Some((target, rest)) = message
-            .split_once("No FFI handler registered for ")
-            .and_then(|(_, rest)| rest.split_once(" on a platform "))
-        else {
-            return error;
+        let registered = || {
+            Platform::named(&self.platform)
+                .map_or_else(|_| Vec::new(), |platform| registry::known_to(platform, self.plugin.id()))
         };
-        let platform = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(rest);
-        Error::FfiTarget {
-            target: target.to_owned(),
-            platform: platform.to_owned(),
-            registered: Platform::named(&self.platform)
-                .map_or_else(|_| Vec::new(), |platform| registry::known_to(platform, self.plugin.id())),
+        // How XLA words it, in all versions known.
+        if let Some((target, rest)) = between(message, "No FFI handler registered for ", " on a platform ") {
+            let platform = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(rest);
+            return Error::FfiTarget {
+                target: target.to_owned(),
+                platform: platform.to_owned(),
+                registered: registered(),
+            };
         }
+        // A call that does not say its version is of the oldest.
+        if let Some((target, _)) =
+            between(message, "No registered implementation for untyped custom call to ", " for ")
+        {
+            if registered().iter().any(|name| name == target) {
+                return Error::InvalidProgram {
+                    reason: format!(
+                        "it calls `{target}`, which is registered as a typed FFI handler, by an older convention; \
+                         write `api_version = 4 : i32` in the call"
+                    ),
+                };
+            }
+        }
+        error
     }
+}
+
+/// What stands between two texts, and behind the second.
+fn between<'m>(message: &'m str, first: &str, second: &str) -> Option<(&'m str, &'m str)> {
+    message.split_once(first)?.1.split_once(second)
 }
 
 fn extension(plugin: &Plugin) -> Result<NonNull<PJRT_FFI_Extension>> {
