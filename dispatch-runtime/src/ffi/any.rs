@@ -62,7 +62,7 @@ fn any<'a>(slot: Slot<'a>, want: Want) -> Option<(usize, &'a [i64])> {
     if !want.allows(slot) {
         return None;
     }
-    let extent = slot.extent(slot.data_type().size()?)?;
+    let extent = slot.own_extent()?;
     // Aligned for the element type, so that a typed view of it has only the type to check.
     let align = slot.data_type().dtype().map_or(1, check::alignment);
     let there = extent.bytes == 0 || (!slot.data().is_null() && slot.data() as usize % align == 0);
@@ -155,7 +155,7 @@ macro_rules! common {
                 self.dims.iter().product::<i64>() as usize
             }
 
-            /// The number of bytes.
+            /// The number of bytes; packed elements share them.
             pub fn size_bytes(&self) -> usize {
                 self.bytes
             }
@@ -209,7 +209,8 @@ impl<'a> AnyBuffer<'a> {
         self.slot.data()
     }
 
-    /// The bytes of the elements; each of the types of less than 8 bits takes one.
+    /// The bytes of the elements. Those of fewer than 8 bits stand packed, the first in the lowest bits: see
+    /// [`DataType::bytes`].
     #[inline]
     pub fn bytes(&self) -> &'a [u8] {
         let data = if self.bytes == 0 { NonNull::dangling().as_ptr() } else { self.slot.data().cast::<u8>() };
@@ -248,7 +249,8 @@ impl<'a> AnyBufferMut<'a> {
         unsafe { slice::from_raw_parts(self.pointer(), self.bytes) }
     }
 
-    /// The bytes of the elements; each of the types of less than 8 bits takes one.
+    /// The bytes of the elements. Those of fewer than 8 bits stand packed, the first in the lowest bits: see
+    /// [`DataType::bytes`].
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and borrowed exclusively.

@@ -135,7 +135,7 @@ impl<'a> Call<'a> {
             let slot =
                 slot(i).ok_or_else(|| Wrong("it is no buffer, or a malformed one".into()).at(&place))?;
             geometry(slot).map_err(|wrong| wrong.at(&place))?;
-            if slot.data_type().size().is_none() {
+            if slot.data_type().bits().is_none() {
                 let got = slot.data_type();
                 return Err(Error::invalid_argument(format!("{place}: expected a dtype, got {got}")));
             }
@@ -238,7 +238,7 @@ pub(crate) fn check_dtypes(scope: &Scope, types: &[Option<DataType>]) -> Result<
         }
         let (root, allowed) = scope.dtype_root(field);
         let fits = match allowed {
-            DTypeSpec::Any => got.size().is_some(),
+            DTypeSpec::Any => got.bits().is_some(),
             allowed => got.dtype().is_some_and(|dtype| allowed.allows(dtype)),
         };
         if !fits {
@@ -270,7 +270,8 @@ fn geometry(slot: Slot<'_>) -> Result<&[i64], Wrong> {
             rank => format!("its rank is {rank}, but its sizes are null"),
         }));
     };
-    if slot.extent(slot.data_type().size().unwrap_or(1)).is_none() {
+    let extent = if slot.data_type().bits().is_some() { slot.own_extent() } else { slot.extent(1) };
+    if extent.is_none() {
         return Err(Wrong(format!("no array has the shape {}", shape_text(dims))));
     }
     Ok(dims)
@@ -278,7 +279,7 @@ fn geometry(slot: Slot<'_>) -> Result<&[i64], Wrong> {
 
 /// The data are there, and aligned.
 fn check_data(slot: Slot<'_>) -> Result<(), Wrong> {
-    let Some(extent) = slot.data_type().size().and_then(|size| slot.extent(size)) else { return Ok(()) };
+    let Some(extent) = slot.own_extent() else { return Ok(()) };
     if extent.bytes > 0 && slot.data().is_null() {
         return Err(Wrong(format!("its data are null, though there are {}", counted(extent.bytes, "byte"))));
     }

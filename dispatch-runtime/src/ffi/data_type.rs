@@ -63,16 +63,47 @@ impl DataType {
         })
     }
 
-    /// The bytes that one element takes in a buffer: 1 for the types of less than 8 bits too, 0 for a token. None for a
-    /// number that has no meaning.
+    /// The bits that one element takes in a buffer; 0 for a token, which is no data. None for a number that has no
+    /// meaning here.
+    ///
+    /// A bool takes 8. Elements of fewer than 8 bits (`i4`, `u2`, `f4e2m1fn`) stand packed: several in a byte, see
+    /// [`DataType::bytes`].
     #[inline(always)]
-    pub const fn size(self) -> Option<usize> {
-        match (self.dtype(), self.0) {
-            (Some(dtype), _) => Some(dtype.size()),
-            (None, code::TOKEN) => Some(0),
-            (None, code::INVALID) => None,
-            (None, code) if code::name(code).is_some() => Some(1),
-            (None, _) => None,
+    pub const fn bits(self) -> Option<usize> {
+        match self.dtype() {
+            Some(dtype) => Some(8 * dtype.size()),
+            None => self.foreign_bits(),
+        }
+    }
+
+    /// [`DataType::bits`] of what the signature language does not know.
+    const fn foreign_bits(self) -> Option<usize> {
+        use code::*;
+        Some(match self.0 {
+            TOKEN => 0,
+            S1 | U1 => 1,
+            S2 | U2 => 2,
+            S4 | U4 | F4E2M1FN => 4,
+            F8E5M2 | F8E4M3FN | F8E4M3B11FNUZ | F8E5M2FNUZ | F8E4M3FNUZ | F8E4M3 | F8E3M4 | F8E8M0FNU => 8,
+            _ => return None,
+        })
+    }
+
+    /// The bytes that a buffer of so many elements takes; the last one of packed elements may hold fewer of them than the
+    /// others. None for a number that has no meaning here, and for more bytes than there can be.
+    ///
+    /// ```
+    /// use dispatch_runtime::{DType, ffi::DataType};
+    ///
+    /// assert_eq!(DataType::of(DType::F32).bytes(7), Some(28));
+    /// assert_eq!(DataType::TOKEN.bytes(1), Some(0));
+    /// ```
+    #[inline(always)]
+    pub const fn bytes(self, len: usize) -> Option<usize> {
+        match self.bits() {
+            Some(bits @ (1 | 2 | 4)) => Some(len.div_ceil(8 / bits)),
+            Some(bits) => len.checked_mul(bits / 8),
+            None => None,
         }
     }
 }

@@ -386,6 +386,20 @@ impl<'a> Slot<'a> {
         Some(Extent { dims, len, bytes: len * size })
     }
 
+    /// How much there is of the buffer's own elements, packed ones as they are; none of a type that has no meaning.
+    #[inline(always)]
+    pub(super) fn own_extent(self) -> Option<Extent<'a>> {
+        let data_type = self.data_type();
+        match data_type.bits()? {
+            bits @ 1..8 => {
+                let extent = self.extent(1)?;
+                debug_assert!(8 % bits == 0);
+                Some(Extent { bytes: data_type.bytes(extent.len)?, ..extent })
+            }
+            bits => self.extent(bits / 8),
+        }
+    }
+
     /// A pointer for a slice of the data: not null, aligned, dangling if there is no data.
     #[inline(always)]
     pub(super) fn pointer<T>(self, bytes: usize) -> Option<NonNull<T>> {

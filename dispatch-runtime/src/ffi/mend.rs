@@ -15,8 +15,8 @@ use super::frame::{Call, Slot, Span};
 
 /// Where the data of a buffer are; nowhere if there is none, or it is malformed.
 pub(super) fn span(slot: Option<Slot<'_>>) -> Span {
-    let bytes = |slot: Slot<'_>| Some(slot.extent(slot.data_type().size()?)?.bytes);
-    let Some((slot, bytes)) = slot.and_then(|slot| Some((slot, bytes(slot)?))) else { return Span::EMPTY };
+    let sized = slot.and_then(|slot| Some((slot, slot.own_extent()?.bytes)));
+    let Some((slot, bytes)) = sized else { return Span::EMPTY };
     if bytes == 0 || slot.data().is_null() { Span::EMPTY } else { Span::new(slot.data().cast(), bytes) }
 }
 

@@ -4,7 +4,7 @@ use super::by_hand::ROTATE_ADD;
 use super::by_hand_more::{EVERYTHING, SCALE_IN_PLACE, everything_frame};
 use super::declare::declare;
 use crate::ffi::testing::{Frame, Value};
-use crate::ffi::{self, AnyBuffer, AnyBufferMut, Buffer, BufferMut, Dictionary};
+use crate::ffi::{self, AnyBuffer, AnyBufferMut, Buffer, BufferMut, DataType, Dictionary};
 
 /// The text of the error, without the handler's name.
 fn message(frame: &mut Frame, handler: &ffi::Handler) -> String {
@@ -314,6 +314,48 @@ fn types_that_rust_does_not_have_are_bytes() {
     frame.call(&COPY).unwrap();
     let mut unknown = Frame::new().arg_bytes(77, &[1, 2, 3], [3]).ret_bytes(19, 3, [3]);
     assert_eq!(message(&mut unknown, &COPY), "argument `x`: expected dtype any, got an unknown type (77)");
+}
+
+#[test]
+fn elements_of_fewer_than_8_bits_are_packed() {
+    declare! {
+        static PACKED = fn packed(x: AnyBuffer<'_> | args; out: AnyBufferMut<'_> | rets) {
+            let bytes = match x.data_type().to_string().as_str() {
+                _ if x.len() == 0 => 0,
+                "s1" | "u1" => 1,
+                "i2" | "u2" => 2,
+                _ => 4,
+            };
+            assert_eq!((x.size_bytes(), x.bytes().len()), (bytes, bytes));
+            assert_eq!((out.size_bytes(), out.bytes().len(), out.bytes_mut().len()), (bytes, bytes, bytes));
+            assert_eq!(args.any(0)?.bytes(), x.bytes());
+            assert_eq!(rets.any(0)?.bytes_mut().len(), bytes);
+            Ok(())
+        }
+    }
+    for (data_type, bytes) in [(21, 4), (22, 4), (26, 2), (27, 2), (30, 1), (31, 1), (32, 4)] {
+        for (bytes, len) in [(bytes, 7), (0, 0)] {
+            let data: Vec<u8> = (0..bytes as u8).collect();
+            let frame = Frame::new().arg_bytes(data_type, &data, [len]).arg_bytes(data_type, &data, [len]);
+            let mut frame = frame.ret_bytes(data_type, bytes, [len]).ret_bytes(data_type, bytes, [len]);
+            frame.call(&PACKED).unwrap();
+        }
+    }
+}
+
+#[test]
+fn elements_of_types_that_may_yet_come_are_no_bytes() {
+    declare! {
+        static TAKE = fn take(x: AnyBuffer<'_> | args; ) { Ok(()) }
+    }
+    for code in [-1, 0, 13, 14, 18, 34, 77] {
+        let size = DataType(code).bytes(1);
+        assert_eq!(size.is_none(), code != 18, "{code}");
+        let mut first = Frame::new().arg_bytes(code, &[0; 16], [1]);
+        assert_eq!(first.call(&TAKE).is_ok(), code == 18, "{code}");
+        let mut rest = Frame::new().arg(&[1f32], [1]).arg_bytes(code, &[0; 16], [1]);
+        assert_eq!(rest.call(&TAKE).is_ok(), code == 18, "{code}");
+    }
 }
 
 #[test]

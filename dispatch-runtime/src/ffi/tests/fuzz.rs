@@ -230,8 +230,9 @@ impl Builder<'_> {
             }
         }
         // As much memory as is described, or none, which can be seen.
-        let size = DataType(data_type).size().unwrap_or(1);
-        let bytes = dims.iter().try_fold(size, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?));
+        let len = dims.iter().try_fold(1usize, |n, &dim| n.checked_mul(usize::try_from(dim).ok()?));
+        let data_type_or_bytes = Some(DataType(data_type)).filter(|it| it.bits().is_some());
+        let bytes = len.and_then(|len| data_type_or_bytes.map_or(Some(len), |it| it.bytes(len)));
         let data = match bytes {
             Some(bytes) if bytes <= 1 << 12 => {
                 let shift = if self.damaged() { self.random.below(9) } else { 0 };
@@ -297,7 +298,7 @@ impl Builder<'_> {
 
     fn any_attr(&mut self, depth: usize) -> Attr {
         let data_type = self.random.of(&TYPES);
-        let size = DataType(data_type).size().unwrap_or(1);
+        let size = DataType(data_type).bytes(1).unwrap_or(1);
         match self.random.below(if depth < 4 { 5 } else { 3 }) {
             0 => Attr::Scalar(data_type, self.random.bytes(size)),
             1 => {
@@ -399,7 +400,7 @@ impl Builder<'_> {
                 let shift = if self.damaged() { self.random.below(9) } else { 0 };
                 let data: *mut u8 = self.keep(Block::of(&[&vec![0; shift][..], bytes].concat(), 16));
                 let data = if self.damaged() { ptr::null_mut() } else { data.wrapping_add(shift) };
-                let size = bytes.len() / DataType(*dtype).size().unwrap_or(1).max(1);
+                let size = bytes.len() / DataType(*dtype).bytes(1).unwrap_or(1).max(1);
                 let array = abi::XLA_FFI_Array { dtype: *dtype, size, data: data.cast() };
                 (attr_type::ARRAY, self.list(&[array]).cast())
             }
