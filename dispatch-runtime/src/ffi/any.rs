@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use super::buffer::{Argument, Buffer, BufferMut, Described, Named, Output, Want};
+use super::buffer::{Argument, Buffer, BufferMut, Described, Named, Output, Want, make_bools};
 use super::frame::{Slot, Span};
 use super::{DataType, Error, Result, check};
 use crate::aval::shape_text;
@@ -278,6 +278,7 @@ impl<'a> AnyBufferMut<'a> {
 /// aliased operands have, else a copy. False if they are not equally large.
 #[inline]
 pub fn inherit(from: &Aliased<'_>, to: &mut impl Described) -> bool {
+    let is_bool = to.data_type() == DataType::of(DType::Bool);
     let (from, to) = (from.span(), to.span());
     if from.bytes != to.bytes {
         return false;
@@ -286,6 +287,11 @@ pub fn inherit(from: &Aliased<'_>, to: &mut impl Described) -> bool {
         // SAFETY: both are as large as the buffers say; nobody uses the result's memory but its only reference, and
         // whether they overlap does not matter here.
         unsafe { ptr::copy(from.start as *const u8, to.start as *mut u8, from.bytes) }
+        // The result has been decoded, so its bytes are `bool`s that may have been replaced by others.
+        if let (true, Some(data)) = (is_bool, NonNull::new(to.start as *mut u8)) {
+            // SAFETY: as above; a bool is a byte.
+            unsafe { make_bools(data, to.bytes) }
+        }
     }
     true
 }

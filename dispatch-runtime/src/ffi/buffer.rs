@@ -10,7 +10,7 @@ use super::DataType;
 use super::frame::{Slot, Span};
 use crate::aval::shape_text;
 use crate::signature::DTypeSpec;
-use crate::{DType, Element};
+use crate::{DType, Element, host};
 
 /// A rank, as the specialised checks ask for it.
 #[derive(Clone, Copy, Debug)]
@@ -239,9 +239,7 @@ impl<'a, T: Element> Output<'a> for BufferMut<'a, T> {
 pub(super) unsafe fn find_no_bool(data: NonNull<u8>, len: usize) -> Option<usize> {
     // SAFETY: by the contract.
     let bytes = unsafe { slice::from_raw_parts(data.as_ptr(), len) };
-    // Folded without a way out, so that it is done by vectors.
-    let all = bytes.iter().fold(0, |all, byte| all | byte);
-    if all <= 1 { None } else { bytes.iter().position(|byte| *byte > 1) }
+    if host::are_bools(bytes) { None } else { bytes.iter().position(|byte| *byte > 1) }
 }
 
 /// Makes what memory happens to hold into `bool`s, leaving those that are.
@@ -251,8 +249,7 @@ pub(super) unsafe fn find_no_bool(data: NonNull<u8>, len: usize) -> Option<usize
 /// There are `len` bytes that nobody else uses.
 pub(super) unsafe fn make_bools(data: NonNull<u8>, len: usize) {
     // SAFETY: by the contract.
-    let bytes = unsafe { slice::from_raw_parts_mut(data.as_ptr(), len) };
-    bytes.iter_mut().for_each(|byte| *byte = (*byte != 0) as u8);
+    host::make_bools(unsafe { slice::from_raw_parts_mut(data.as_ptr(), len) });
 }
 
 macro_rules! common {

@@ -136,6 +136,35 @@ impl HostArray {
         out
     }
 
+    /// An array of elements that are given as bytes. Of `bool`, those that are not 0 are true.
+    ///
+    /// An error if there are more or fewer bytes than the elements take, and those of [`HostArray::try_zeros`].
+    ///
+    /// ```
+    /// use dispatch_runtime::{DType, HostArray};
+    ///
+    /// let a = HostArray::from_bytes(DType::Bool, [3], &[0, 1, 2])?;
+    /// assert_eq!(a.as_slice::<bool>(), Some(&[false, true, true][..]));
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    pub fn from_bytes(dtype: DType, shape: impl AsRef<[i64]>, bytes: &[u8]) -> Result<HostArray> {
+        let mut out = HostArray::try_zeros(dtype, shape)?;
+        // SAFETY: any bytes are elements of the other dtypes, and those of `bool` are made so.
+        let to = unsafe { out.bytes_mut() };
+        if to.len() != bytes.len() {
+            return Err(Error::Shape {
+                argument: "bytes".into(),
+                expected: crate::error::counted(to.len(), "byte"),
+                got: crate::error::counted(bytes.len(), "byte"),
+            });
+        }
+        to.copy_from_slice(bytes);
+        if dtype == DType::Bool {
+            make_bools(to);
+        }
+        Ok(out)
+    }
+
     /// A row-major copy of a view whose elements stand in column-major order.
     pub fn from_column_major(view: HostView<'_>) -> HostArray {
         let mut out = HostArray::zeros(view.dtype(), view.shape());
@@ -240,6 +269,17 @@ impl HostArray {
         // SAFETY: the words are initialised and the borrow of `self` is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), len) }
     }
+}
+
+/// Whether all bytes are `bool`s. XLA makes no other, but a handler can, and a buffer can be uploaded with one.
+pub(crate) fn are_bools(bytes: &[u8]) -> bool {
+    // Folded without a way out, so that it is done by vectors.
+    bytes.iter().fold(0, |all, byte| all | byte) <= 1
+}
+
+/// Makes any bytes into `bool`s, leaving those that are.
+pub(crate) fn make_bools(bytes: &mut [u8]) {
+    bytes.iter_mut().for_each(|byte| *byte = (*byte != 0) as u8);
 }
 
 fn check_len(dtype: DType, len: usize, shape: &[i64]) -> Result<()> {

@@ -9,7 +9,7 @@ use super::abi::*;
 use super::call::{ErrorFunctions, Plugin, call, destroy_event};
 use super::engine::Shared;
 use super::{layout, nested};
-use crate::host::HostArray;
+use crate::host::{HostArray, are_bools, make_bools};
 use crate::{DType, Error, Result};
 
 /// Waits for a buffer.
@@ -134,10 +134,15 @@ pub(super) unsafe fn with_bytes(
                 let pinned = Pinned::new(plugin, buffer)?;
                 let dense = shape.len() <= 1
                     || layout::of(plugin, buffer, shape, item)? == layout::row_major(shape, item);
-                if dense {
-                    look(std::slice::from_raw_parts(pinned.data.as_ptr().cast::<u8>(), size));
+                let bytes = std::slice::from_raw_parts(
+                    pinned.data.as_ptr().cast::<u8>(),
+                    if dense { size } else { 0 },
+                );
+                let shown = dense && (dtype != DType::Bool || are_bools(bytes));
+                if shown {
+                    look(bytes);
                 }
-                Ok(dense)
+                Ok(shown)
             };
             match in_place() {
                 Ok(true) => return Ok(()),
@@ -152,7 +157,7 @@ pub(super) unsafe fn with_bytes(
     Ok(())
 }
 
-/// Waits for a buffer and copies it to `out`, dense and row-major.
+/// Waits for a buffer and copies it to `out`, dense and row-major. What the buffer has for `bool`s becomes `bool`s.
 ///
 /// # Safety
 ///
@@ -163,6 +168,25 @@ pub(super) unsafe fn read(
     (dtype, shape): (DType, &[i64]),
     out: &mut [u8],
 ) -> Result<()> {
+    // SAFETY: by the caller's promise.
+    unsafe { read_stored(shared, buffer, (dtype, shape), out)? }
+    if dtype == DType::Bool {
+        make_bools(out);
+    }
+    Ok(())
+}
+
+/// [`read`] without a look at what the bytes are.
+///
+/// # Safety
+///
+/// As for [`read`].
+unsafe fn read_stored(
+    shared: &Shared,
+    buffer: NonNull<PJRT_Buffer>,
+    aval: (DType, &[i64]),
+    out: &mut [u8],
+) -> Result<()> {
     let plugin = shared.plugin;
     // SAFETY: by the caller's promise.
     unsafe {
@@ -171,13 +195,13 @@ pub(super) unsafe fn read(
             return Ok(());
         }
         if shared.on_host {
-            match read_in_place(plugin, buffer, (dtype, shape), out) {
+            match read_in_place(plugin, buffer, aval, out) {
                 // A plugin without these functions copies, as one of another platform does.
                 Err(Error::Unimplemented { .. }) => {}
                 done => return done,
             }
         }
-        read_by_copy(plugin, buffer, (dtype, shape), out)
+        read_by_copy(plugin, buffer, aval, out)
     }
 }
 

@@ -160,9 +160,7 @@ fn dtype(dtype: Option<DType>, what: &str) -> Result<DType> {
 /// An operand as an R array.
 fn array(operand: AnyBuffer<'_>, number: usize) -> Result<Root> {
     let path = format!("operand {number}");
-    let mut copy = HostArray::try_zeros(dtype(operand.dtype(), &path)?, operand.shape())?;
-    // SAFETY: the operand's elements are valid ones of its dtype.
-    unsafe { copy.bytes_mut() }.copy_from_slice(operand.bytes());
+    let copy = HostArray::from_bytes(dtype(operand.dtype(), &path)?, operand.shape(), operand.bytes())?;
     let array = host().upload(copy.view(), host().default_device())?;
     Root::new(read::as_array(&array, false, &path)?)
 }
