@@ -284,3 +284,24 @@ fn handlers_of_another_platform_are_none_of_the_client() {
     assert!(registry::registered().iter().any(|t| t.target == "on_cuda" && t.platform == Platform::Cuda));
     assert_eq!(call(client, "on_cuda").unwrap_err().code(), "ffi_target");
 }
+
+#[test]
+fn names_that_the_compiler_knows_itself_are_refused() {
+    let client = client();
+    for name in
+        ["TopK", "Sharding", "SliceToDynamic", "MoveToHost", "__onednn$softmax", "xla.sdy.ShardingGroup"]
+    {
+        let error = client.register_ffi_closure(name, |_, _, _| Ok(())).unwrap_err().to_string();
+        assert!(
+            error.contains(name) && error.contains("XLA's compiler knows a target of this name itself"),
+            "{error}"
+        );
+        let error = register(&function(name, add_1, "owner", "add_1")).unwrap_err().to_string();
+        assert!(error.contains("take another name"), "{error}");
+        assert!(!client.remove_ffi_handler(name));
+    }
+    for name in ["topk", "MyTopK", "sharding", "__onednn"] {
+        client.register_ffi_closure(name, |_, _, _| Ok(())).unwrap();
+        assert!(client.remove_ffi_handler(name));
+    }
+}

@@ -105,9 +105,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Error::FfiHandler`] says why: the name is empty or stands for another handler; the plugin refuses the handler, or
-    /// has its version of the interface only; the process has too many. [`Error::Unimplemented`] if the plugin calls no
-    /// handlers.
+    /// [`Error::FfiHandler`] says why: the name is empty, stands for another handler, or is one that XLA's compiler
+    /// knows itself (`TopK`, `Sharding`, `__onednn$…`); the plugin refuses the handler, or has its version of the interface
+    /// only; the process has too many. [`Error::Unimplemented`] if the plugin calls no handlers.
     pub fn register_ffi_handler(self, target: &str, handler: &'static Handler) -> Result<()> {
         let (platform, plugin) = self.ffi_platform()?;
         // SAFETY: a handler's entry takes all frames of XLA, catches panics, and lives as long as the process.

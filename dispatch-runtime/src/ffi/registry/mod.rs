@@ -6,6 +6,7 @@
 
 mod closure;
 mod platform;
+mod reserved;
 mod slots;
 mod table;
 
@@ -140,8 +141,9 @@ pub fn set_registrar(registrar: &'static dyn Registrar) {
 ///
 /// # Errors
 ///
-/// The name is empty or has a NUL; it is taken; there are no slots left; no execute stage; a plugin refuses the handler,
-/// whose message is the error's. It stays registered with other plugins that took it.
+/// The name is empty or has a NUL, or is one that XLA's compiler knows itself, such as `TopK`; it is taken; there are no
+/// slots left; no execute stage; a plugin refuses the handler, whose message is the error's. It stays registered with other
+/// plugins that took it.
 ///
 /// # Safety
 ///

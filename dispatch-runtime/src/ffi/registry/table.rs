@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::super::abi::stage;
 use super::super::api::{Api, StageSet, Status};
+use super::reserved::is_reserved;
 use super::slots::{Closure, SLOTS, State, slot, trampoline_of};
 use super::{Entry, Platform, Registered, Registrar, Registration};
 use crate::{Error, Result, warning};
@@ -125,7 +126,11 @@ fn register_locked(
             let number = table.spare.pop().or_else(|| (table.used < SLOTS).then_some(table.used));
             let Some(number) = number else {
                 ended.push(state);
-                let reason = format!("this process has {SLOTS} targets already, and that is the limit");
+                let gone = table.targets.values().filter(|target| target.gone).count();
+                let reason = format!(
+                    "this process has had handlers under {SLOTS} names, and that is the limit; {gone} of them are \
+                     removed, but XLA forgets no name: register under one of those instead"
+                );
                 return Err(refused(registration, reason));
             };
             table.used = table.used.max(number + 1);
@@ -169,6 +174,8 @@ fn check(registration: &Registration<'_>) -> Result<()> {
         "the name of a target must not be empty"
     } else if registration.target.contains('\0') {
         "the name of a target must not contain NUL"
+    } else if is_reserved(registration.target) {
+        "XLA's compiler knows a target of this name itself and never calls a handler for it; take another name"
     } else if !registration.stages.has(stage::EXECUTE) {
         "the handler has no execute stage, and every handler needs one"
     } else {
