@@ -68,6 +68,12 @@ fn what_no_handler_gets_is_refused_by_name_before_the_compiler_sees_it() {
     ] {
         assert_eq!(attributes(given), Err(format!("attribute `a` = {given}: {wanted}")));
     }
+    let deep = |n: usize| format!("{}1 : i64{}", "{n = ".repeat(n), "}".repeat(n));
+    assert!(attributes(&deep(100)).is_ok());
+    for n in [101, 200_000] {
+        let error = attributes(&deep(n)).unwrap_err();
+        assert!(error.ends_with("more than 100 dictionaries inside of each other"), "{n}");
+    }
     let nested = Attribute::dictionary([("b", Attribute::mlir("1 : index"))]);
     let call = custom_call("f").attribute("a", nested);
     let error = call.text(&[][..] as &[Aval], &[]).map(|text| text.said).unwrap_err();

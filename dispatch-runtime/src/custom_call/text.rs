@@ -10,7 +10,7 @@ const WANTED: &str = "a handler reads bool, i8 to i64, ui8 to ui64, f32, f64, st
 
 /// The attribute that a text is, or why no handler gets it.
 pub(super) fn read(text: &str) -> Result<Kind, String> {
-    let mut reader = Reader { rest: text };
+    let mut reader = Reader { rest: text, depth: 0 };
     let kind = reader.attribute()?;
     reader.space();
     match reader.rest {
@@ -21,7 +21,12 @@ pub(super) fn read(text: &str) -> Result<Kind, String> {
 
 struct Reader<'a> {
     rest: &'a str,
+    /// How many dictionaries are open.
+    depth: usize,
 }
+
+/// How deep dictionaries may be nested: what reads them needs stack for each.
+const DEEPEST: usize = 100;
 
 impl<'a> Reader<'a> {
     fn space(&mut self) {
@@ -181,6 +186,10 @@ impl<'a> Reader<'a> {
 
     fn dictionary(&mut self) -> Result<Kind, String> {
         self.expect("{")?;
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("more than {DEEPEST} dictionaries inside of each other"));
+        }
         let mut entries: Vec<(String, Attribute)> = Vec::new();
         while !self.take("}") {
             if !entries.is_empty() {
@@ -205,6 +214,7 @@ impl<'a> Reader<'a> {
             let kind = self.attribute().map_err(|reason| format!("`{name}`: {reason}"))?;
             entries.push((name, Attribute(kind)));
         }
+        self.depth -= 1;
         Ok(Kind::Dictionary(Dictionary(entries)))
     }
 }
