@@ -23,7 +23,7 @@ use super::{Call, Error, Result};
     message = "`{Self}` is no value of the context of a handler",
     note = "parameters with `#[ctx]` are the types of `dispatch_runtime::ffi` for it: `ThreadPool`, `DeviceOrdinal`, `RunId`, `UserData<'_, T>`, `State<'_, T>`, `Stream`, `Scratch`"
 )]
-pub trait FromCall<'a>: Sized {
+pub trait FromCall<'a>: sealed::Sealed + Sized {
     /// Whether it reads data of the execution, so that there must be an execute context.
     #[doc(hidden)]
     const USER_DATA: bool = false;
@@ -32,6 +32,23 @@ pub trait FromCall<'a>: Sized {
     #[doc(hidden)]
     fn from_call(call: &Call<'a>) -> Result<Self>;
 }
+
+mod sealed {
+    /// The types of this module: a call can give away a result more than once, which they do not.
+    pub trait Sealed {}
+}
+
+#[cfg(test)]
+pub(super) use sealed::Sealed;
+
+macro_rules! sealed {
+    ($($kind:ty)*) => { $(impl sealed::Sealed for $kind {})* };
+}
+
+sealed! { DeviceOrdinal RunId ThreadPool<'_> Stream<'_> Scratch<'_> }
+impl<T> sealed::Sealed for State<'_, T> {}
+impl<T> sealed::Sealed for UserData<'_, T> {}
+impl<T> sealed::Sealed for Option<UserData<'_, T>> {}
 
 /// What the functions of the plugin are asked with, for the time of a call.
 #[derive(Clone, Copy)]

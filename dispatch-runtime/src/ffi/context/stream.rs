@@ -28,7 +28,7 @@ impl<'a> FromCall<'a> for Stream<'a> {
         // SAFETY: the call lasts.
         match unsafe { cx.api.stream(cx.ctx) } {
             Ok(stream) => Ok(Stream(stream, PhantomData)),
-            Err(status) => Err(only_on_gpus(status.into(), "a stream")),
+            Err(status) => Err(only_on_gpus(status.into(), "stream")),
         }
     }
 }

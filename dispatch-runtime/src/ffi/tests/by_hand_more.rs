@@ -83,6 +83,8 @@ const _: () = {
 /// A value of the context, for this test.
 struct StageNumber(i32);
 
+impl crate::ffi::context::Sealed for StageNumber {}
+
 impl<'a> FromCall<'a> for StageNumber {
     fn from_call(call: &Call<'a>) -> ffi::Result<Self> {
         Ok(StageNumber(call.stage()))
