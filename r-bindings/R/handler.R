@@ -34,7 +34,7 @@
 #' `XLA_FFI_DEFINE_HANDLER`: it is called for executions, may be called by any thread, and answers XLA's handshake. Nothing
 #' can check that: with another pointer R crashes. Functions for the platform `"cuda"` get addresses of the GPU's memory.
 #'
-#' @param target_name,name The name of the target.
+#' @param target_name,name The name of the target. Those that XLA's compiler knows itself, such as `"TopK"`, are an error.
 #' @param handler A named list of external pointers, by platform: `"host"` (the CPU) or `"cuda"`.
 #' @param .package The name of the package that the functions belong to; `NULL` is the one whose code calls
 #'   `pjrt_register_custom_call()`, if any.

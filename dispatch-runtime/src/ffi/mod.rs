@@ -104,7 +104,10 @@
 //! A `bool` is a byte of 0 or 1, and another byte would be no value of the type in Rust. Programs make no other, but a
 //! buffer can be uploaded with one: as a [`Buffer<bool>`](Buffer) that is an error, and what the memory of a
 //! `BufferMut<bool>` happens to hold is made into `bool`s first. Both take a pass over the data; [`AnyBuffer`] gives the
-//! bytes as they are.
+//! bytes as they are. What a handler leaves there is read as `bool`s again, every byte but 0 as true.
+//!
+//! Elements of fewer than 8 bits, which Rust has no type for, stand packed in the bytes of an [`AnyBuffer`]: two `i4` in
+//! each, the first in the lower bits. [`DataType::bits`] says how many an element has.
 //!
 //! # Other platforms
 //!

@@ -20,6 +20,8 @@ const NAMES: &[&str] = &[
     "SPMDFullToShardShape",
     "SPMDShardToFullShape",
     "SetBound",
+    "ShardBarrierFrom",
+    "ShardBarrierTo",
     "Sharding",
     "SliceToDynamic",
     "TopK",
