@@ -354,7 +354,7 @@ fn scratchy(
 fn what_only_gpus_have_is_unimplemented() {
     client().register_ffi_handler("on_gpus", &ON_GPUS).unwrap();
     client().register_ffi_handler("scratchy", &SCRATCHY).unwrap();
-    for (target, name, what) in [("on_gpus", "stream", "a stream"), ("scratchy", "scratch", "scratch memory")]
+    for (target, name, what) in [("on_gpus", "stream", "stream"), ("scratchy", "scratch", "scratch memory")]
     {
         let (status, message) = failure(run(&f32s(target, "")));
         assert_eq!(status, "UNIMPLEMENTED", "{message}");
