@@ -24,7 +24,14 @@
 #' array of R whose dimensions are those of the result (a plain vector is one of one dimension, and one element is a
 #' scalar), and whose values the dtype of the result holds. What a call without results returns is not looked at.
 #'
-#' An error in `f` ends the program, and its message is part of that error; so is an interrupt of the user.
+#' XLA leaves out a call that nobody needs the results of, and makes one of two that are equal, unless the operation has
+#' `has_side_effect = true`: a function that is called for what it does, without results above all, needs that.
+#'
+#' An error in `f` ends the program, and its message is part of that error. Other ways out of `f` end it too and then go on,
+#' as if `f` had been called by `pjrt_execute()` itself: an interrupt of the user, the invocation of a restart, a warning or
+#' message that is handled by a `tryCatch()` around the execution.
+#'
+#' R computes in `f` as it does elsewhere, with subnormal numbers, which XLA's own operations flush to zero.
 #'
 #' R functions run on R's own thread only. XLA calls the functions of a small program on the thread that starts it, and
 #' those of a large one on threads of its own: then the call is an error that says so. On a GPU there are no R functions.
@@ -93,22 +100,53 @@ forget_with <- function(package) {
 
 watched_packages <- new.env(parent = emptyenv())
 
-# What is called from Rust: it never fails. A list of one value is an answer, a string the text of an error, NULL an
-# interrupt.
+# What is called from Rust. It answers with a list: TRUE and the value of the function, or FALSE and the text of an error.
 answering <- function(f) {
   force(f)
-  takes_attributes <- is.primitive(f) || any(c("attributes", "...") %in% names(formals(f)))
+  # Of some primitives nobody knows.
+  arguments <- names(formals(if (is.primitive(f)) args(f) else f))
+  takes_attributes <- !is.primitive(f) && "attributes" %in% arguments
+  most <- length(setdiff(arguments, if (takes_attributes) "attributes"))
+  if ("..." %in% arguments || (is.primitive(f) && is.null(arguments))) {
+    most <- Inf
+  }
   function(operands, attributes) {
     tryCatch(
       {
         if (length(attributes) > 0L && !takes_attributes) {
           stop("the call has attributes (", toString(names(attributes)), "), and the function no argument `attributes`")
         }
-        named <- if (takes_attributes && !is.primitive(f)) list(attributes = attributes)
-        list(do.call(f, c(unname(operands), named), quote = TRUE))
+        if (length(operands) > most) {
+          stop("the call has ", counted(length(operands), "operand"), ", and the function takes ", if (most) most else "none")
+        }
+        list(TRUE, call_by_names(f, operands, if (takes_attributes) attributes))
       },
-      error = conditionMessage,
-      interrupt = function(condition) NULL
+      error = function(condition) list(FALSE, text_of(condition))
     )
   }
+}
+
+# Calls a function so that its call, which may become part of messages, has names and no data. The environment of the call
+# has nothing else that R code would find.
+call_by_names <- function(f, operands, attributes) {
+  names(operands) <- sprintf("operand%d", seq_along(operands))
+  values <- c(list(f = f), operands, if (!is.null(attributes)) list(attributes = attributes))
+  env <- list2env(values, parent = globalenv())
+  call <- as.call(lapply(c("f", names(operands)), as.name))
+  if (!is.null(attributes)) {
+    call$attributes <- quote(attributes)
+  }
+  eval(call, env)
+}
+
+# The message of a condition, whatever has become of it.
+text_of <- function(condition) {
+  message <- tryCatch(conditionMessage(condition), error = function(e) NULL)
+  text <- if (is.character(message)) paste(message[!is.na(message)], collapse = "\n") else ""
+  # Bytes that are no text in their encoding are shown as such.
+  text <- tryCatch(
+    iconv(if (Encoding(text) == "bytes") text else enc2utf8(text), "UTF-8", "UTF-8", sub = "byte"),
+    error = function(e) ""
+  )
+  if (nzchar(text)) text else paste0("an error without a message (of class ", toString(class(condition)), ")")
 }

@@ -41,8 +41,8 @@
 #' run, as far as R's BLAS does that. Subnormal numbers are not flushed to zero, as XLA does it elsewhere.
 #'
 #' An empty matrix gives empty results. `svd` and `eigh` give `NaN` for a matrix of the batch that has an element which is
-#' not finite (or for which LAPACK finds no answer), where R's functions raise an error; the other targets go on with
-#' what the arithmetic gives.
+#' not finite (in what is read: `eigh` reads the lower triangle only), or for which LAPACK finds no answer, where R's
+#' functions raise an error; the other targets go on with what the arithmetic gives.
 #'
 #' @section What is printed, and when:
 #' R prints on its own thread only. What a program prints is shown when the call that runs it returns to R; if

@@ -174,6 +174,13 @@ typedef struct pjrtdispatch_table {
     int (*register_handler)(const pjrtdispatch_new_handler *handler, void (*tell)(void *to, const char *reason), void *to);
     size_t (*remove_handlers)(const char *owner, const char *target, const char *platform);
     void (*handlers)(void (*visit)(void *to, const char *target, const char *platform, const char *owner), void *to);
+
+    /* R functions that programs call may be left by R: by a restart, an interrupt, a condition that is handled further out.
+     * Then the program fails, and the jump may go on once it has ended. Who wants that writes 1 to `running` before a
+     * program is started on R's thread, and afterwards what was there before; if it is 2 then, go_on() keeps the jump as
+     * the error and gives 1, and raise() goes on with it. No R code may run in between but by such functions. */
+    volatile unsigned char *running;
+    int (*go_on)(void);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dispatch_runtime::{Array, Error};
 
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
 use crate::ffi::R_gc;
 use crate::unwind::protect;
 
@@ -69,13 +69,13 @@ pub(crate) fn is_exhausted(error: &Error) -> bool {
 
 /// Runs what makes buffers; if the device's memory is exhausted, lets R collect and tries once more.
 #[inline]
-pub fn with_retry<T>(mut run: impl FnMut() -> Result<T, Error>) -> Result<T> {
+pub fn with_retry<T, E: Into<Fault>>(mut run: impl FnMut() -> Result<T, E>) -> Result<T> {
     make_room()?;
-    match run() {
-        Err(error) if is_exhausted(&error) => {
+    match run().map_err(Into::into) {
+        Err(fault) if fault.is_exhausted() => {
             collect()?;
-            Ok(run()?)
+            run().map_err(Into::into)
         }
-        result => Ok(result?),
+        result => result,
     }
 }

@@ -90,11 +90,6 @@ test_that("an error in an R function is that of the program, and R goes on", {
   call <- calling("t_fails", vector3, vector3)
   e <- expect_error(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))), class = "pjrtdispatch_error")
   expect_match(conditionMessage(e), "`t_fails`: no 3 today", fixed = TRUE)
-  # Neither a restart nor a handler further out gets the jump over XLA's frames.
-  register_r_handler("t_jumps", function(x) invokeRestart("leave"))
-  call <- calling("t_jumps", vector3, vector3)
-  left <- withRestarts(tryCatch(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))), error = conditionMessage), leave = function() "left")
-  expect_match(left, "was left by R on another way", fixed = TRUE)
   register_r_handler("t_warns", function(x) {
     warning("once")
     x
@@ -103,7 +98,191 @@ test_that("an error in an R function is that of the program, and R goes on", {
   expect_identical(as.vector(as_array(out)), c(1, 2, 3))
 })
 
-test_that("an interrupt in an R function ends the program", {
+test_that("an error in an R function has a message in any case, and is never an answer", {
+  text <- function(message) {
+    register_r_handler("t_odd", function(x) {
+      stop(structure(class = c("odd", "error", "condition"), list(message = message, call = NULL)))
+    })
+    e <- expect_error(as_array(pjrt_execute(calling("t_odd", vector3, vector3), pjrt_buffer(c(1, 2, 3)))))
+    sub(".*`t_odd`: ", "", conditionMessage(e))
+  }
+  none <- "an error without a message (of class odd, error, condition)"
+  expect_identical(text(list(c(9, 9, 9))), none)
+  expect_identical(text(NULL), none)
+  expect_identical(text(1), none)
+  expect_identical(text(NA_character_), none)
+  expect_identical(text(""), none)
+  expect_identical(text(c("two", "lines")), "two\nlines")
+  expect_identical(text("a\xff\xfeb"), "a<ff><fe>b")
+  bytes <- "a\xff"
+  Encoding(bytes) <- "bytes"
+  expect_match(text(bytes), "^a.+ff")
+  expect_identical(text("\u00e9"), "\u00e9")
+  latin1 <- "\xe9"
+  Encoding(latin1) <- "latin1"
+  expect_identical(text(latin1), "\u00e9")
+})
+
+# The ways by which R leaves a function other than its end or an error.
+ways_out <- function(run) {
+  leave <- function(f) {
+    register_r_handler("t_leaves", f)
+    run()
+  }
+  expect_identical(tryCatch(leave(function(x) warning("w1")), warning = conditionMessage), "w1")
+  expect_identical(tryCatch(leave(function(x) message("m1")), message = conditionMessage), "m1\n")
+  signals <- function(x) signalCondition(structure(class = c("own", "condition"), list(message = "c1", call = NULL)))
+  expect_identical(tryCatch(leave(signals), own = conditionMessage), "c1")
+  expect_identical(withRestarts(leave(function(x) invokeRestart("out", "r1")), out = identity), "r1")
+  expect_identical(callCC(function(k) leave(function(x) k("k1"))), "k1")
+  # Sent by the function, handled at R's next look.
+  interrupts <- function(x) {
+    tools::pskill(Sys.getpid(), tools::SIGINT)
+    for (i in 1:100) Sys.sleep(0.01)
+    x
+  }
+  expect_identical(tryCatch(leave(interrupts), error = function(e) "an error", interrupt = function(i) "i1"), "i1")
+  # Neither cut off nor seen by those who only listen.
+  expect_identical(suppressWarnings(leave(function(x) {
+    warning("w2")
+    x + 1
+  })), c(2, 3, 4))
+}
+
+test_that("R leaves an R function by any way, over the program that called it", {
+  register_r_handler("t_leaves", identity)
+  call <- calling("t_leaves", vector3, vector3)
+  x <- pjrt_buffer(c(1, 2, 3))
+  ways_out(function() as.vector(as_array(pjrt_execute(call, x))))
+  f <- echo(compile = function(info) {
+    result <- echo_result(info, "cpu:0")
+    result$exec <- call
+    result
+  })$d
+  ways_out(function() as.vector(as_array(dispatch(f, list(anvl(c(1, 2, 3))))[[1]]$data)))
+  skip_if_not_installed("families")
+  elsewhere <- asNamespace("families")$elsewhere
+  ways_out(function() as.vector(as_array(elsewhere(anvl(c(1, 2, 3)), "t_leaves"))))
+})
+
+test_that("R leaves programs within programs, and the one further out goes on if it handles that", {
+  register_r_handler("t_inner", identity)
+  register_r_handler("t_outer", identity)
+  inner <- calling("t_inner", vector3, vector3)
+  outer <- calling("t_outer", vector3, vector3)
+  x <- pjrt_buffer(c(1, 2, 3))
+  register_r_handler("t_inner", function(x) warning("deep"))
+  ended <- FALSE
+  register_r_handler("t_outer", function(x) {
+    on.exit(ended <<- TRUE)
+    as_array(pjrt_execute(inner, pjrt_buffer(as.vector(x))))
+  })
+  expect_identical(tryCatch(pjrt_execute(outer, x), warning = conditionMessage), "deep")
+  expect_true(ended)
+  register_r_handler("t_outer", function(x) {
+    tryCatch(as_array(pjrt_execute(inner, pjrt_buffer(as.vector(x)))), warning = function(w) 2 * x)
+  })
+  expect_identical(as.vector(as_array(pjrt_execute(outer, x))), c(2, 4, 6))
+  # An error that is signalled further in is one of the program there.
+  register_r_handler("t_inner", function(x) stop("deep"))
+  register_r_handler("t_outer", function(x) tryCatch(as_array(pjrt_execute(inner, pjrt_buffer(as.vector(x)))), error = function(e) -x))
+  expect_identical(as.vector(as_array(pjrt_execute(outer, x))), c(-1, -2, -3))
+  old <- gctorture2(50)
+  on.exit(gctorture2(old))
+  register_r_handler("t_inner", function(x) warning("deep"))
+  register_r_handler("t_outer", function(x) as_array(pjrt_execute(inner, pjrt_buffer(as.vector(x)))))
+  caught <- vapply(1:5, function(i) tryCatch(pjrt_execute(outer, x), warning = conditionMessage), "")
+  gctorture2(old)
+  expect_identical(caught, rep("deep", 5))
+})
+
+test_that("of two functions that a program calls, one that R leaves ends it", {
+  count <- 0
+  register_r_handler("t_twice", function(x) {
+    count <<- count + 1
+    warning("first")
+  })
+  text <- "func.func @main(%a: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+    %b = stablehlo.custom_call @t_twice(%a) {api_version = 4 : i32, has_side_effect = true} : (tensor<3xf32>) -> tensor<3xf32>
+    %c = stablehlo.custom_call @t_twice(%a) {api_version = 4 : i32, has_side_effect = true} : (tensor<3xf32>) -> tensor<3xf32>
+    return %b, %c : tensor<3xf32>, tensor<3xf32> }"
+  call <- pjrt_compile(pjrt_program(text))
+  for (i in 1:3) {
+    expect_identical(tryCatch(pjrt_execute(call, pjrt_buffer(c(1, 2, 3))), warning = conditionMessage), "first")
+    expect_equal(count, i)
+  }
+})
+
+test_that("R computes in R functions as elsewhere, with subnormal numbers", {
+  seen <- NULL
+  register_r_handler("t_small", function(x) {
+    seen <<- c(x, 5e-324 * 2, as.numeric("1e-310"), exp(-720), dnorm(38), x > 0)
+    x * 2
+  })
+  type <- mlir_type("f64", 3)
+  x <- c(5e-324, 1e-310, 1)
+  out <- as_array(pjrt_execute(calling("t_small", type, type), pjrt_buffer(x, dtype = "f64")))
+  expect_identical(as.vector(out), x * 2)
+  expect_identical(seen, c(x, 5e-324 * 2, as.numeric("1e-310"), exp(-720), dnorm(38), 1, 1, 1))
+  # Those of f32, which are none in R, are copied as they are.
+  single <- mlir_type("f32", 1)
+  register_r_handler("t_small", function(x) {
+    seen <<- x
+    x
+  })
+  out <- as_array(pjrt_execute(calling("t_small", single, single), pjrt_buffer(2^-149, dtype = "f32")))
+  expect_identical(c(seen, out), c(2^-149, 2^-149))
+})
+
+test_that("the call of an R function has names and no data", {
+  seen <- NULL
+  register_r_handler("t_call", function(x, ..., attributes) {
+    seen <<- sys.call()
+    x
+  })
+  types <- c(vector3, vector3)
+  x <- pjrt_buffer(c(1, 2, 3))
+  pjrt_execute(calling("t_call", types, vector3), x, x)
+  expect_identical(seen, quote(f(operand1, operand2, attributes = attributes)))
+  why <- function(f) {
+    register_r_handler("t_call", f)
+    e <- expect_error(as_array(pjrt_execute(calling("t_call", types, vector3), x, x)))
+    sub(".*`t_call`: ", "", conditionMessage(e))
+  }
+  expect_identical(why(function() 1), "the call has 2 operands, and the function takes none")
+  expect_identical(why(function(x, attributes) 1), "the call has 2 operands, and the function takes 1")
+  expect_identical(why(exp), "the call has 2 operands, and the function takes 1")
+  register_r_handler("t_call", `+`)
+  expect_identical(as.vector(as_array(pjrt_execute(calling("t_call", types, vector3), x, x))), c(2, 4, 6))
+  e <- expect_error(as_array(pjrt_execute(calling("t_call", types, vector3, "scale = 2.0 : f32"), x, x)))
+  expect_match(conditionMessage(e), "the call has attributes (scale), and the function no argument", fixed = TRUE)
+})
+
+test_that("attributes are given to who has an argument of that name, and to nobody else", {
+  types <- c(vector3, vector3)
+  x <- pjrt_buffer(c(1, 2, 3))
+  seen <- NULL
+  register_r_handler("t_dots", function(...) {
+    seen <<- list(...)
+    pmax(...)
+  })
+  out <- pjrt_execute(calling("t_dots", types, vector3), x, pjrt_buffer(c(3, 2, 1)))
+  expect_identical(as.vector(as_array(out)), c(3, 2, 3))
+  expect_length(seen, 2)
+  e <- expect_error(as_array(pjrt_execute(calling("t_dots", types, vector3, "scale = 2.0 : f32"), x, x)))
+  expect_match(conditionMessage(e), "the call has attributes (scale), and the function no argument", fixed = TRUE)
+  register_r_handler("t_dots", function(attributes, ...) ...length() + c(0, 0, attributes$scale))
+  out <- pjrt_execute(calling("t_dots", types, vector3, "scale = 2.0 : f32"), x, x)
+  expect_identical(as.vector(as_array(out)), c(2, 2, 4))
+})
+
+test_that("an attribute with a NUL is an error that says so", {
+  register_r_handler("t_nul", function(x, attributes) x)
+  e <- expect_error(as_array(pjrt_execute(calling("t_nul", vector3, vector3, 'a = "x\\00y"'), pjrt_buffer(c(1, 2, 3)))))
+  expect_match(conditionMessage(e), "`t_nul`: attribute `a` is a string with a NUL, which strings of R cannot hold", fixed = TRUE)
+})
+
+test_that("an interrupt in an R function is R's, once the program has ended", {
   out <- run_r(c(
     "register_r_handler('slow', function(x) {",
     "  tools::pskill(Sys.getpid(), tools::SIGINT)",
@@ -114,8 +293,9 @@ test_that("an interrupt in an R function ends the program", {
     "  %b = stablehlo.custom_call @slow(%a) {api_version = 4 : i32, backend_config = {}} : (tensor<f32>) -> tensor<f32>",
     "  return %b : tensor<f32> }'",
     "f <- pjrt_compile(pjrt_program(text))",
-    "out <- tryCatch(await(pjrt_execute(f, pjrt_scalar(1))), error = conditionMessage)",
-    "cat(grepl('`slow`: the user has interrupted it', out, fixed = TRUE))"
+    "out <- 'none'",
+    "tryCatch(for (i in 1:1000) try(await(pjrt_execute(f, pjrt_scalar(1)))), interrupt = function(i) out <<- 'interrupted')",
+    "cat(out == 'interrupted')"
   ))
   expect_identical(out[c("out", "status")], list(out = "TRUE", status = 0L))
 })

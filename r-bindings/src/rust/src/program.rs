@@ -9,7 +9,9 @@ use dispatch_r::runtime::engine::pjrt::CompileOptions;
 use dispatch_r::runtime::engine::RunOptions;
 use dispatch_r::runtime::program::Source;
 use dispatch_r::runtime::{Array, Aval, Error, Executable};
-use dispatch_r::{arg, buffer, entry, make, memory, wrap, Arg, Fault, Handle, Kind, Result, Root, SEXP};
+use dispatch_r::{
+    arg, buffer, entry, make, memory, runs, wrap, Arg, Fault, Handle, Kind, Result, Root, SEXP,
+};
 use savvy::savvy;
 use smallvec::SmallVec;
 
@@ -117,7 +119,11 @@ fn rs_execute(
             Some(id) => launch_id_of(id)?,
         };
         let options = RunOptions { keep: &keep, launch_id, reinterpret, ..RunOptions::default() };
-        let results = memory::with_retry(|| executable.execute_with(&args, options).map_err(in_words_of_r))?;
+        let results = memory::with_retry(|| -> Result<Vec<Array>> {
+            let (results, left) = runs::run(|| executable.execute_with(&args, options));
+            left?;
+            Ok(results.map_err(in_words_of_r)?)
+        })?;
         drop(args);
         drop(inputs);
         give(results, simplify)

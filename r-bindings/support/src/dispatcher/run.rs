@@ -14,7 +14,7 @@ use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::unwind::protect;
-use crate::{Check, memory, upload_data};
+use crate::{Check, memory, runs, upload_data};
 
 impl Call<'_> {
     /// Calls the function of an entry with many dynamic leaves.
@@ -51,14 +51,16 @@ impl Call<'_> {
         let results = Results::make(program, self.dispatcher.atoms.buffer)?;
         // From here to the end R does not run.
         let executed = self.execute(program, &temporary);
-        match executed {
+        let left = match executed {
             Err(fault) if fault.is_exhausted() => {
                 memory::collect()?;
-                self.execute(program, &temporary)?;
+                self.execute(program, &temporary)?
             }
             executed => executed?,
-        }
-        results.finish(program, &mut self.scratch.results)
+        };
+        let value = results.finish(program, &mut self.scratch.results);
+        left?;
+        value
     }
 
     /// Waits for the inputs that come by way of the host from another client, while the user can interrupt.
@@ -120,9 +122,10 @@ impl Call<'_> {
         }
     }
 
-    /// Lists the buffers and starts the program. Does not touch R.
+    /// Lists the buffers and starts the program; does not touch R. A program that has started may give a jump of R, which
+    /// goes on once the results are taken.
     #[inline]
-    fn execute(&mut self, program: &Program, temporary: &[Array]) -> Result<()> {
+    fn execute(&mut self, program: &Program, temporary: &[Array]) -> Result<Result<()>> {
         let mut buffers = std::mem::take(&mut self.scratch.buffers);
         let ran = self.execute_with(program, temporary, &mut buffers);
         self.scratch.buffers = buffers;
@@ -135,7 +138,7 @@ impl Call<'_> {
         program: &Program,
         temporary: &[Array],
         buffers: &mut Vec<RawBuffer>,
-    ) -> Result<()> {
+    ) -> Result<Result<()>> {
         buffers.clear();
         for (i, constant) in program.constants.iter().enumerate() {
             if constant.is_donated() {
@@ -178,9 +181,16 @@ impl Call<'_> {
         results.resize(program.outputs().len(), None);
         // SAFETY: the arguments are as many as the program takes, of its dtypes and shapes: those of the key, which were
         // compared when the entry was made. They are alive and on its device.
-        let ran = unsafe { program.executable().compiled().execute(buffers, results) };
+        let start = || unsafe { program.executable().compiled().execute(buffers, results) };
+        let (ran, left) = runs::run(start);
         drop(copies);
-        ran.map_err(|error| self.failed(program, error))
+        match ran {
+            Ok(()) => Ok(left),
+            Err(error) => {
+                let fault = self.failed(program, error);
+                left.and(Err(fault))
+            }
+        }
     }
 
     /// Marks the inputs that the program consumes; all or none.

@@ -17,6 +17,7 @@ use crate::executable::name;
 use crate::fault::{Fault, Result};
 use crate::main_thread::{self, MainThread};
 use crate::progress::Progress;
+use crate::runs::Pause;
 use crate::unwind::check_interrupt;
 use crate::{background, compiles, memory};
 
@@ -131,6 +132,7 @@ fn direct(device: Device, source: &Source) -> Done {
 }
 
 fn interruptible(device: Device, source: &Source) -> Result<Done> {
+    let _pause = Pause::begin();
     let start = Instant::now();
     let done = match attempt(device, source)? {
         Err(error) if memory::is_exhausted(&error) => {

@@ -36,8 +36,12 @@ macro_rules! export {
                     args: &$crate::family::Args<'_, $crate::runtime::Array>,
                     results: &mut $crate::family::Results,
                 ) -> $crate::Result<()> {
-                    let outputs = <$family>::call(self, $($crate::__take!(args $kind)),*)?;
-                    $crate::runtime::tree::OutputTree::give(outputs, results);
+                    // Read before the run, for R may run code of its own meanwhile.
+                    let (outputs, left) = match ($($crate::__take!(args $kind),)*) {
+                        ($($argument,)*) => $crate::runs::run(|| <$family>::call(self, $($argument),*)),
+                    };
+                    left?;
+                    $crate::runtime::tree::OutputTree::give(outputs?, results);
                     ::core::result::Result::Ok(())
                 }
 

@@ -10,7 +10,9 @@ use dispatch_runtime::{Array, Aval, Client, DType, Element, HostArray, HostView}
 use crate::data::{Data, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::floats::Ieee;
 use crate::root::Root;
+use crate::runs::{self, Pause};
 use crate::unwind::protect;
 use crate::upload::{Check, allowed, upload_data};
 use crate::{describe, main_thread, make, printing, read};
@@ -18,8 +20,7 @@ use crate::{describe, main_thread, make, printing, read};
 /// An R function under the name that programs call it by.
 struct Closure {
     name: String,
-    /// `function(operands, attributes)`, which answers with a list of one value, the text of an error, or `NULL` if the
-    /// user has interrupted it.
+    /// `function(operands, attributes)`, see [`register_r`].
     function: Function,
 }
 
@@ -47,8 +48,8 @@ impl Drop for Function {
 
 /// Registers an R function for the CPU, in place of an R function that had the name before.
 ///
-/// `function` takes the list of operands and the list of attributes, and never fails: it answers with a list of one value,
-/// the text of an error, or `NULL` if the user has interrupted it.
+/// `function` takes the list of operands and the list of attributes. It answers with a list of two: `TRUE` and a value, or
+/// `FALSE` and the text of an error.
 pub fn register_r(name: &str, function: SEXP) -> Result<()> {
     drop(std::mem::take(&mut *GONE.lock().unwrap_or_else(PoisonError::into_inner)));
     let function = Function(ManuallyDrop::new(Root::new(function)?));
@@ -67,7 +68,7 @@ pub fn register_r(name: &str, function: SEXP) -> Result<()> {
 const OWNER: &str = "register_r_handler()";
 
 impl Closure {
-    /// One call. A jump of R ends in `protect`, so none passes the frames of XLA.
+    /// One call. A jump of R ends in `protect`, so none passes the frames of XLA; it goes on once they are left.
     fn call(
         &self,
         operands: &RemainingArgs<'_>,
@@ -81,15 +82,26 @@ impl Closure {
                 self.name
             )));
         }
-        self.checked(operands, results, attributes).map_err(|fault| match fault {
+        let Some(pause) = Pause::for_function() else {
+            let why = "R is on its way out of another function of the program";
+            return Err(Error::aborted(format!("`{}` was not called: {why}", self.name)));
+        };
+        let _ieee = Ieee::on();
+        let done = self.checked(operands, results, attributes);
+        drop(pause);
+        done.map_err(|fault| match fault {
             Fault::Condition(condition) => {
                 Error::invalid_argument(format!("`{}`: {}", self.name, condition.message))
             }
-            // Where it was to go lies behind frames of XLA.
-            Fault::Jump(_) => Error::aborted(format!(
-                "`{}` was left by R on another way than by its end or an error, such as a restart",
-                self.name
-            )),
+            // What is told if nobody continues the jump.
+            Fault::Jump(token) => {
+                runs::keep(token);
+                Error::aborted(format!(
+                    "`{}` was left by R on another way than by its end or an error: by a restart, an interrupt, or a \
+                     condition that is handled further out",
+                    self.name
+                ))
+            }
         })
     }
 
@@ -114,11 +126,14 @@ impl Closure {
             Rf_unprotect(2);
             answer
         })?;
-        match TYPEOF(answer.get()) {
-            // SAFETY: a list has an element.
-            VECSXP => give(results, unsafe { VECTOR_ELT(answer.get(), 0) }),
-            STRSXP => Err(Fault::new("r", describe::text(answer.get(), 0).unwrap_or_default())),
-            _ => Err(Fault::new("interrupted", "the user has interrupted it")),
+        // SAFETY: the function answers with a list of a flag and something.
+        let (is_value, value) = unsafe {
+            let flag = VECTOR_ELT(answer.get(), 0);
+            (*LOGICAL_RO(flag) == 1, VECTOR_ELT(answer.get(), 1))
+        };
+        match is_value {
+            true => give(results, value),
+            false => Err(Fault::new("r", describe::text(value, 0).unwrap_or_default())),
         }
     }
 }
@@ -192,9 +207,16 @@ fn short(aval: &Aval) -> String {
     format!("{}[{}]", aval.dtype(), sizes.join(","))
 }
 
+const NO_NUL: &str = "which strings of R cannot hold";
+
 /// Attributes as a named list.
 fn dictionary(attributes: Dictionary<'_>) -> Result<Root> {
-    let values = attributes.iter().map(|(name, attribute)| Ok((name, value(name, attribute)?)));
+    let values = attributes.iter().map(|(name, attribute)| {
+        if name.contains('\0') {
+            return Err(Fault::new("type", format!("attribute {name:?} has a name with a NUL, {NO_NUL}")));
+        }
+        Ok((name, value(name, attribute)?))
+    });
     let values = values.collect::<Result<Vec<(&str, Root)>>>()?;
     let named: Vec<(&str, SEXP)> = values.iter().map(|(name, value)| (*name, value.get())).collect();
     make::named_list(&named)
@@ -217,6 +239,9 @@ fn value(name: &str, attribute: Attr<'_>) -> Result<Root> {
         return make::flag(flag);
     }
     if let Ok(text) = attribute.get::<&str>() {
+        if text.contains('\0') {
+            return Err(Fault::new("type", format!("attribute `{name}` is a string with a NUL, {NO_NUL}")));
+        }
         return make::string(text);
     }
     match attribute.get::<Dictionary<'_>>() {

@@ -5,7 +5,7 @@
 //! no more than that. What cannot be appended gets a new [`VERSION`].
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU8};
 
 use crate::ffi::SEXP;
 
@@ -97,6 +97,12 @@ pub struct Table {
         unsafe extern "C" fn(owner: *const c_char, target: *const c_char, platform: *const c_char) -> usize,
     /// Tells all targets in the order of their names: `visit(to, target, platform, owner)`. From any thread.
     pub handlers: unsafe extern "C" fn(visit: VisitHandler, to: *mut c_void),
+
+    /// Who starts a program on R's thread writes 1 here, and afterwards what was there before. If it is 2 then, R has jumped
+    /// out of an R function that the program called, and `go_on` follows.
+    pub running: *const AtomicU8,
+    /// Keeps that jump as the error, if there is one: 1, else 0.
+    pub go_on: unsafe extern "C" fn() -> c_int,
 }
 
 /// Gets a text that lives during the call.

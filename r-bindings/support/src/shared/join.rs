@@ -16,9 +16,9 @@ use crate::arg::slice;
 use crate::fault::{Condition, Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
-use crate::printing;
 use crate::root::Root;
 use crate::unwind::protect;
+use crate::{printing, runs};
 
 /// Joins what `pjrtdispatch` shares. A package calls it when it is loaded, after [`attach`](crate::attach), and has
 /// `pjrtdispatch` among its imports, so that it is loaded first.
@@ -53,6 +53,7 @@ pub fn join() -> Result<SEXP> {
     };
     ROOM.get().table.set(Some(table));
     printing::watch(table.printed);
+    runs::watch(table.running);
     handlers::hand_over(table);
     Ok(nil())
 }
@@ -117,6 +118,12 @@ fn failed(table: &Table) -> Fault {
 pub(crate) fn show_printed(table: &Table) -> Result<()> {
     // SAFETY: the function takes nothing.
     done(table, unsafe { (table.show_printed)() })
+}
+
+/// The jump out of a program that `pjrtdispatch` keeps.
+pub(crate) fn go_on(table: &Table) -> Result<()> {
+    // SAFETY: the function takes nothing.
+    done(table, unsafe { (table.go_on)() })
 }
 
 /// To be filled by the other side.

@@ -31,5 +31,5 @@ mod join;
 mod provide;
 
 pub use join::join;
-pub(crate) use join::{Room, joined, room, show_printed};
+pub(crate) use join::{Room, go_on, joined, room, show_printed};
 pub use provide::provide;

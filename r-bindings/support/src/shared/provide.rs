@@ -18,7 +18,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::{self, MainThread};
 use crate::unwind::protect;
-use crate::{client, compiles, entry, printing};
+use crate::{client, compiles, entry, printing, runs};
 
 /// Registers the table with R. Called when `pjrtdispatch` is loaded.
 pub fn provide() -> Result<SEXP> {
@@ -60,6 +60,8 @@ static TABLE: Table = Table {
     register_handler: handlers::register,
     remove_handlers: handlers::remove,
     handlers: handlers::all,
+    running: &raw const runs::STATE,
+    go_on,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
@@ -283,4 +285,8 @@ unsafe extern "C" fn device_object(client: *const c_void, device: i32, out: *mut
 
 unsafe extern "C" fn show_printed() -> c_int {
     guarded(printing::show_waiting)
+}
+
+unsafe extern "C" fn go_on() -> c_int {
+    guarded(runs::take)
 }

@@ -12,10 +12,10 @@ use std::ffi::{c_char, c_int, OsString};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use dispatch_r::floats::Ieee;
 use dispatch_runtime::ffi::{Error, Result};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use super::floats::Ieee;
 use super::matrix::{zeros, Stack};
 
 /// LAPACK's integer.

@@ -1,7 +1,6 @@
 //! The functions that programs can call on the CPU, `?custom_call_targets`: what array packages name in their programs.
 
 mod eigh;
-mod floats;
 mod geqrf;
 mod lapack;
 mod lu;

@@ -319,6 +319,28 @@ spectrum <- structure(
   class = "dispatch_family", family = "spectrum"
 )
 
+#' @title What a function under this name makes of it, which somebody else has registered
+#' @description
+#' What a function under this name makes of it, which somebody else has registered.
+#' @details
+#' A program is compiled for each combination of dtypes, shapes and static values that is new,
+#' and kept for the calls that follow.
+#' @param x An array of dtype \code{f32} and shape \code{(n)}.
+#' @param name A static string.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+elsewhere <- structure(
+  function(x, name)
+    .Call(savvy_rs_elsewhere__impl, x, name),
+  class = "dispatch_family", family = "elsewhere"
+)
+
 #' @title Arguments that have the names of other things, in Rust, in C and in R
 #' @description
 #' Arguments that have the names of other things, in Rust, in C and in R.

@@ -70,6 +70,11 @@ SEXP savvy_rs_doubled__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_elsewhere__impl(SEXP c_arg__x, SEXP c_arg__name) {
+    SEXP res = savvy_rs_elsewhere__ffi(c_arg__x, c_arg__name);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_family__impl(SEXP c_arg__name, SEXP c_arg__what, SEXP c_arg__args) {
     SEXP res = savvy_rs_family__ffi(c_arg__name, c_arg__what, c_arg__args);
     return handle_result(res);
@@ -218,6 +223,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_detach_families__impl", (DL_FUNC) &savvy_rs_detach_families__impl, 0},
     {"savvy_rs_device_of__impl", (DL_FUNC) &savvy_rs_device_of__impl, 1},
     {"savvy_rs_doubled__impl", (DL_FUNC) &savvy_rs_doubled__impl, 1},
+    {"savvy_rs_elsewhere__impl", (DL_FUNC) &savvy_rs_elsewhere__impl, 2},
     {"savvy_rs_family__impl", (DL_FUNC) &savvy_rs_family__impl, 3},
     {"savvy_rs_family_2__impl", (DL_FUNC) &savvy_rs_family_2__impl, 0},
     {"savvy_rs_hold__impl", (DL_FUNC) &savvy_rs_hold__impl, 1},

@@ -6,6 +6,7 @@ SEXP savvy_rs_client_of__ffi(SEXP c_arg__platform);
 SEXP savvy_rs_detach_families__ffi(void);
 SEXP savvy_rs_device_of__ffi(SEXP c_arg__device);
 SEXP savvy_rs_doubled__ffi(SEXP c_arg__x);
+SEXP savvy_rs_elsewhere__ffi(SEXP c_arg__x, SEXP c_arg__name);
 SEXP savvy_rs_family__ffi(SEXP c_arg__name, SEXP c_arg__what, SEXP c_arg__args);
 SEXP savvy_rs_family_2__ffi(void);
 SEXP savvy_rs_hold__ffi(SEXP c_arg__x);

@@ -54,3 +54,18 @@ pub(crate) fn spectrum(#[dynamic(dtype = [f32, f64], shape = [n, n])] a: Aval) -
         }}"
     ))
 }
+
+/// What a function under this name makes of it, which somebody else has registered.
+#[dispatch_family(r_export)]
+pub(crate) fn elsewhere(
+    #[dynamic(dtype = f32, shape = [n])] x: Aval,
+    #[static_arg] name: String,
+) -> Result<Program> {
+    let vector = format!("tensor<{n}x{}>", x.dtype().mlir());
+    Program::stablehlo(format!(
+        "func.func @main(%x: {vector}) -> {vector} {{
+          %y = stablehlo.custom_call @{name}(%x) {{api_version = 4 : i32, backend_config = {{}}}} : ({vector}) -> {vector}
+          return %y : {vector}
+        }}"
+    ))
+}

@@ -59,6 +59,11 @@ dispatch_r::export!(crate::handlers::Rotated as "rotated" = savvy_rs_rotated__ff
 
 dispatch_r::export!(crate::handlers::Spectrum as "spectrum" = savvy_rs_spectrum__ffi(a: array));
 
+dispatch_r::export!(crate::handlers::Elsewhere as "elsewhere" = savvy_rs_elsewhere__ffi(
+    x: array,
+    name: fixed,
+));
+
 dispatch_r::export!(crate::names::Names as "names" = savvy_rs_names__ffi(
     args: array,
     cx: array,
@@ -268,6 +273,7 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         &family::Absent("never"),
         family::function::<crate::handlers::Rotated>(),
         family::function::<crate::handlers::Spectrum>(),
+        family::function::<crate::handlers::Elsewhere>(),
         family::function::<crate::names::Names>(),
         family::function::<crate::names::Family>(),
         #[cfg(not(windows))]

@@ -1,17 +1,21 @@
-//! The arithmetic that LAPACK expects.
+//! The arithmetic that R and LAPACK expect, in functions that programs call.
 
 use std::marker::PhantomData;
 
-/// XLA runs programs with subnormal numbers taken for zero. LAPACK's scaling is written for IEEE arithmetic, and R's own
-/// results are made in it; so it is switched on while this lives, and what was there before comes back. It is a state of
-/// the thread.
-pub(super) struct Ieee {
+use register::{IEEE, Register, read, write};
+
+/// XLA runs programs, and what they call, with subnormal numbers taken for zero. LAPACK's scaling is written for IEEE
+/// arithmetic, and all of R is; so it is switched on while this lives, and what was there before comes back. It is a state
+/// of the thread.
+#[derive(Debug)]
+pub struct Ieee {
     before: Register,
     stays_on_its_thread: PhantomData<*const ()>,
 }
 
 impl Ieee {
-    pub(super) fn on() -> Ieee {
+    /// Switches it on.
+    pub fn on() -> Ieee {
         let before = read();
         write(IEEE);
         Ieee { before, stays_on_its_thread: PhantomData }
@@ -75,5 +79,3 @@ mod register {
     pub fn read() {}
     pub fn write((): Register) {}
 }
-
-use register::{read, write, Register, IEEE};
