@@ -190,3 +190,64 @@ pub(crate) fn catch<T>(task: impl FnOnce() -> T) -> Result<T, Caught> {
     }
     made
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::testing::Frame;
+    use crate::ffi::tests::declare::declare;
+
+    thread_local! {
+        static FUTURES: RefCell<Vec<Future>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// A promise that a panic drops which is caught here; keeps its future.
+    fn drop_in_a_panic() {
+        let (promise, future) = promise();
+        FUTURES.with_borrow_mut(|futures| futures.push(future));
+        let caught = catch_unwind(AssertUnwindSafe(move || {
+            let _promise = promise;
+            panic!("caught");
+        }));
+        assert!(caught.is_err());
+    }
+
+    /// What the last future is answered with by now.
+    fn answer() -> Option<String> {
+        FUTURES.with_borrow(|futures| match &*futures.last()?.0.lock() {
+            State::Answered(answer) => Some(answer.as_ref().err()?.message().to_owned()),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn a_promise_is_completed_at_the_end_of_the_task_that_has_dropped_it() {
+        let after = "the task that had promised an answer panicked, and went on without it";
+        catch(drop_in_a_panic).unwrap_or_else(|_| unreachable!());
+        assert_eq!(answer().as_deref(), Some(after));
+        // A task within another ends before.
+        catch(|| {
+            catch(drop_in_a_panic).unwrap_or_else(|_| unreachable!());
+            assert_eq!(answer().as_deref(), Some(after));
+            drop_in_a_panic();
+        })
+        .unwrap_or_else(|_| unreachable!());
+        assert_eq!(answer().as_deref(), Some(after));
+    }
+
+    #[test]
+    fn a_handler_that_a_task_calls_does_not_leave_its_promises_to_the_task() {
+        declare! {
+            static DROPS = fn drops(;) {
+                drop_in_a_panic();
+                Ok(())
+            }
+        }
+        // The task may wait for the answer.
+        catch(|| {
+            Frame::new().call(&DROPS).unwrap();
+            assert_eq!(answer().as_deref(), Some("the thread that had promised an answer panicked"));
+        })
+        .unwrap_or_else(|_| unreachable!());
+    }
+}

@@ -117,4 +117,4 @@ macro_rules! declare {
         };
     };
 }
-pub(super) use declare;
+pub(in crate::ffi) use declare;

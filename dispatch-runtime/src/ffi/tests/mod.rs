@@ -1,6 +1,6 @@
 mod by_hand;
 mod by_hand_more;
-mod declare;
+pub(super) mod declare;
 mod decode;
 mod fuzz;
 mod header;
