@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
             "false" => Ok(Kind::Bool(false)),
             "array" => self.array(),
             "unit" => Err(format!("a unit is none of what a handler can be given: {WANTED}")),
-            "dense" => Err("a handler gets no `dense`; write `array<i64: 1, 2>`".into()),
+            "dense" => self.dense(),
             _ => Err(format!("`{all}` is none of what a handler can be given: {WANTED}")),
         }
     }
@@ -117,6 +117,33 @@ impl<'a> Reader<'a> {
             }
         }
         self.expect(">")?;
+        Ok(Kind::Numbers(ty, numbers))
+    }
+
+    /// A tensor with one dimension whose numbers are listed, which is the same to a handler as an array.
+    fn dense(&mut self) -> Result<Kind, String> {
+        let wrong = || "a handler gets no such `dense`; write `array<i64: 1, 2>`".to_owned();
+        self.expect("<")?;
+        let mut literals = Vec::new();
+        if self.take("[") {
+            loop {
+                literals.push(self.literal());
+                if !self.take(",") {
+                    break;
+                }
+            }
+            self.expect("]").map_err(|_| wrong())?;
+        }
+        let whole = self.take(">") && self.take(":") && self.take("tensor") && self.take("<");
+        self.space();
+        let (size, rest) = self.rest.split_once('x').filter(|_| whole).ok_or_else(wrong)?;
+        if size.parse() != Ok(literals.len()) {
+            return Err(wrong());
+        }
+        self.rest = rest;
+        let ty = self.ty(true)?;
+        self.expect(">").map_err(|_| wrong())?;
+        let numbers = literals.into_iter().map(|literal| number(literal, ty)).collect::<Result<_, _>>()?;
         Ok(Kind::Numbers(ty, numbers))
     }
 
