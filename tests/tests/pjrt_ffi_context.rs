@@ -12,6 +12,7 @@ use dispatch_runtime::engine::RunOptions;
 use dispatch_runtime::ffi::{self, Buffer, BufferMut, ExecutionData};
 use dispatch_runtime::prelude::*;
 use dispatch_runtime::program::Source;
+use dispatch_runtime::set_warning_handler;
 use dispatch_tests::without_hanging;
 use plugin::{client, client_with_devices};
 
@@ -140,6 +141,38 @@ fn a_panic_of_a_task_is_an_internal_error_with_its_text() {
     let (status, message) = failure(run(&f32s("pool_add", "how = \"outer\"")));
     assert_eq!(status, "INTERNAL");
     assert!(message.contains("the scope itself"), "{message}");
+}
+
+static WARNED: AtomicUsize = AtomicUsize::new(0);
+
+/// Schedules a task whose panic is only a warning.
+#[ffi_handler]
+fn unheard(
+    #[arg] x: Buffer<f32>,
+    #[ret(like(x))] mut out: BufferMut<f32>,
+    #[ctx] pool: ffi::ThreadPool,
+) -> ffi::Result<()> {
+    out.copy_from_slice(&x);
+    pool.schedule(|| panic!("nobody waits for this"));
+    Ok(())
+}
+
+#[test]
+fn a_panic_over_a_warning_does_not_end_the_process() {
+    client().register_ffi_handler("unheard", &UNHEARD).unwrap();
+    let before = set_warning_handler(|_| {
+        WARNED.fetch_add(1, Ordering::SeqCst);
+        panic!("nor for this");
+    });
+    assert_eq!(run(&f32s("unheard", "")).unwrap(), X);
+    without_hanging(|| {
+        while WARNED.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+    });
+    thread::sleep(Duration::from_millis(50));
+    set_warning_handler(before);
+    assert_eq!(run(&f32s("unheard", "")).unwrap(), X);
 }
 
 /// Heavy enough for XLA to run its operations on the threads of its pool, all of which then are in handlers that wait.
@@ -354,8 +387,7 @@ fn scratchy(
 fn what_only_gpus_have_is_unimplemented() {
     client().register_ffi_handler("on_gpus", &ON_GPUS).unwrap();
     client().register_ffi_handler("scratchy", &SCRATCHY).unwrap();
-    for (target, name, what) in [("on_gpus", "stream", "stream"), ("scratchy", "scratch", "scratch memory")]
-    {
+    for (target, name, what) in [("on_gpus", "stream", "stream"), ("scratchy", "scratch", "scratch memory")] {
         let (status, message) = failure(run(&f32s(target, "")));
         assert_eq!(status, "UNIMPLEMENTED", "{message}");
         assert!(
