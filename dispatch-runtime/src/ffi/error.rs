@@ -134,12 +134,17 @@ impl fmt::Debug for Error {
     }
 }
 
+/// How many sources of an error are told.
+const MOST_CAUSES: usize = 64;
+
 impl<E: std::error::Error> From<E> for Error {
     #[cold]
     fn from(error: E) -> Error {
         let mut message = error.to_string();
         let mut source = error.source();
-        while let Some(cause) = source {
+        // Nothing keeps an error from being its own source.
+        for _ in 0..MOST_CAUSES {
+            let Some(cause) = source else { break };
             // Some errors repeat the text of their source in their own.
             let text = cause.to_string();
             if !message.contains(&text) {
@@ -148,5 +153,33 @@ impl<E: std::error::Error> From<E> for Error {
             source = cause.source();
         }
         Error::internal(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Itself(std::cell::Cell<usize>);
+
+    impl fmt::Display for Itself {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.set(self.0.get() + 1);
+            write!(f, "round {}", self.0.get())
+        }
+    }
+
+    impl std::error::Error for Itself {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            // SAFETY: the error outlives the look at its sources; a `static` would do as well, but not count.
+            Some(unsafe { &*std::ptr::from_ref(self) })
+        }
+    }
+
+    #[test]
+    fn an_error_that_is_its_own_source_ends() {
+        let error = Error::from(Itself(Default::default()));
+        assert!(error.message().starts_with("round 1: round 2: ") && error.message().ends_with(": round 65"));
     }
 }
