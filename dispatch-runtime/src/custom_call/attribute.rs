@@ -303,7 +303,14 @@ impl Dictionary {
     }
 
     /// The attributes as a handler gets them, or which one the compiler refuses or crashes of, and why.
-    pub fn deliverable(&self, path: &str) -> Result<Dictionary, String> {
+    pub fn deliverable(&self) -> Result<Dictionary, String> {
+        self.deliverable_at("", 0)
+    }
+
+    fn deliverable_at(&self, path: &str, depth: usize) -> Result<Dictionary, String> {
+        if depth > text::DEEPEST {
+            return Err(text::too_deep());
+        }
         let mut out = Vec::with_capacity(self.0.len());
         for (name, attribute) in &self.0 {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
@@ -314,7 +321,9 @@ impl Dictionary {
                 kind => kind.clone(),
             };
             let kind = match kind {
-                Kind::Dictionary(dictionary) => Kind::Dictionary(dictionary.deliverable(&path)?),
+                Kind::Dictionary(dictionary) => {
+                    Kind::Dictionary(dictionary.deliverable_at(&path, depth + 1)?)
+                }
                 kind => kind,
             };
             if name.is_empty() {

@@ -102,6 +102,17 @@ pub struct CustomCall {
     aliases: Vec<(usize, usize)>,
 }
 
+/// Attributes of the operation that have a function of their own, and which it is.
+const SAID_OTHERWISE: &[(&str, &str)] = &[
+    ("call_target_name", "`custom_call`"),
+    ("api_version", "`api_version`"),
+    ("backend_config", "`attribute` or `config`"),
+    ("has_side_effect", "`side_effect`"),
+    ("operand_layouts", "`layouts`"),
+    ("result_layouts", "`layouts`"),
+    ("output_operand_aliases", "`alias`"),
+];
+
 /// An operation in front of its types, in two parts with the operands between them.
 pub(crate) struct Text {
     /// `stablehlo.custom_call @target`
@@ -147,7 +158,8 @@ impl CustomCall {
         self
     }
 
-    /// An attribute of the operation itself, which the compiler reads: `mhlo.sharding`.
+    /// An attribute of the operation itself, which the compiler reads: `mhlo.sharding`. What other functions say, such as
+    /// `backend_config`, is an error.
     pub fn annotation(mut self, name: impl AsRef<str>, value: impl Into<Attribute>) -> CustomCall {
         self.annotations.set(name.as_ref(), value.into());
         self
@@ -268,6 +280,11 @@ impl CustomCall {
             return Err("a target needs a name".into());
         }
         let mut said = self.annotations.clone();
+        if let Some((name, way)) =
+            SAID_OTHERWISE.iter().find(|(name, _)| said.names().any(|said| said == *name))
+        {
+            return Err(format!("`{name}` is no annotation; it is said by {way}"));
+        }
         if self.attributes.names().chain(said.names()).any(str::is_empty) {
             return Err("an attribute needs a name".into());
         }
@@ -310,7 +327,7 @@ impl CustomCall {
             (1..=3, config) => Ok(config.as_deref().map(Attribute::from)),
             (4, Some(_)) => Err("version 4 takes attributes, not a `config`".into()),
             (4, None) => {
-                let attributes = self.attributes.deliverable("")?;
+                let attributes = self.attributes.deliverable()?;
                 let attributes = match self.target.handler {
                     Some(handler) => check::check(handler.spec(), operands, results, &attributes)?,
                     None => attributes,

@@ -88,6 +88,11 @@ fn what_no_handler_gets_is_refused_by_name_before_the_compiler_sees_it() {
         let error = attributes(&deep(n)).unwrap_err();
         assert!(error.ends_with("more than 100 dictionaries inside of each other"), "{n}");
     }
+    let nested =
+        |n: usize| (0..n).fold(Attribute::from(1), |inside, _| Attribute::dictionary([("n", inside)]));
+    let text = |n| custom_call("f").attribute("a", nested(n)).text(&[][..] as &[Aval], &[]).map(|_| ());
+    assert_eq!(text(100), Ok(()));
+    assert_eq!(text(101), Err("more than 100 dictionaries inside of each other".to_owned()));
     let nested = Attribute::dictionary([("b", Attribute::mlir("1 : index"))]);
     let call = custom_call("f").attribute("a", nested);
     let error = call.text(&[][..] as &[Aval], &[]).map(|text| text.said).unwrap_err();

@@ -26,7 +26,12 @@ struct Reader<'a> {
 }
 
 /// How deep dictionaries may be nested: what reads them needs stack for each.
-const DEEPEST: usize = 100;
+pub(super) const DEEPEST: usize = 100;
+
+/// What is said of dictionaries that are nested deeper.
+pub(super) fn too_deep() -> String {
+    format!("more than {DEEPEST} dictionaries inside of each other")
+}
 
 impl<'a> Reader<'a> {
     fn space(&mut self) {
@@ -215,7 +220,7 @@ impl<'a> Reader<'a> {
         self.expect("{")?;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} dictionaries inside of each other"));
+            return Err(too_deep());
         }
         let mut entries: Vec<(String, Attribute)> = Vec::new();
         while !self.take("}") {

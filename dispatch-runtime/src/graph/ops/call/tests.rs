@@ -70,7 +70,7 @@ fn only_calls_without_an_effect_are_taken_for_one() {
 fn a_wrong_custom_call_says_why() {
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(DType::F32, [2, 3]));
-    let cases: [(CustomCall, &str); 12] = [
+    let cases: [(CustomCall, &str); 14] = [
         (custom_call(""), "target ``: a target needs a name"),
         (custom_call("f").attribute("", true), "target `f`: an attribute needs a name"),
         (custom_call("f").api_version(5), "target `f`: there is no version 5, only 1 to 4"),
@@ -98,6 +98,14 @@ fn a_wrong_custom_call_says_why() {
         ),
         (custom_call("f").alias(0, 0).alias(0, 0), "target `f`: operand 0 or result 0 has two aliases"),
         (custom_call("f").annotation("", 1u8), "target `f`: an attribute needs a name"),
+        (
+            custom_call("f").annotation("call_target_name", "g"),
+            "target `f`: `call_target_name` is no annotation; it is said by `custom_call`",
+        ),
+        (
+            custom_call("f").annotation("backend_config", 1u8),
+            "target `f`: `backend_config` is no annotation; it is said by `attribute` or `config`",
+        ),
     ];
     for (call, wanted) in cases {
         assert_eq!(reason(&call.call(&[&x], x.aval())), wanted);
