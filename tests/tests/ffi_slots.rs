@@ -19,7 +19,7 @@ fn when_all_slots_are_taken_it_is_an_error_and_names_that_are_there_go_on() {
     assert_eq!((taken, registry::registered().len()), (1024, 1024));
     assert_eq!(
         error.to_string(),
-        "cannot register the FFI handler `target 1024` for platform CUDA: this process has had handlers under \
+        "cannot register the FFI handler `target 1024` for platform cuda: this process has had handlers under \
          1024 names, and that is the limit; 0 of them are removed, but XLA forgets no name: register under one of those \
          instead"
     );

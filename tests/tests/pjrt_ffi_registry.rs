@@ -150,7 +150,7 @@ fn another_function_under_a_name_that_is_taken_is_an_error_naming_both() {
     assert_eq!(error.code(), "ffi_handler");
     assert_eq!(
         error.to_string(),
-        "cannot register the FFI handler `taken` for platform Host: the name is taken: `first::f` of one is \
+        "cannot register the FFI handler `taken` for platform cpu: the name is taken: `first::f` of one is \
          registered under it, and `second::g` of two is another handler"
     );
     assert_eq!(call(client(), "taken").unwrap(), [2.0, 3.0, 4.0]);
@@ -246,7 +246,7 @@ fn a_target_that_nobody_registered_is_an_error_with_those_that_are() {
     register(&function("is_there", add_1, "", "")).unwrap();
     let error = call(client, "is_not_there").unwrap_err();
     let Error::FfiTarget { target, platform, registered } = &error else { panic!("{error:?}") };
-    assert_eq!((error.code(), target.as_str(), platform.as_str()), ("ffi_target", "is_not_there", "Host"));
+    assert_eq!((error.code(), target.as_str(), platform.as_str()), ("ffi_target", "is_not_there", "cpu"));
     assert!(registered.contains(&"is_there".to_owned()));
     assert!(error.to_string().contains("calls `is_not_there`, but no FFI handler"), "{error}");
     assert!(error.to_string().contains("is_there"), "{error}");

@@ -68,7 +68,7 @@ fn everything_that_is_said_of_a_call_is_read_by_the_plugin() {
         |version: i32| custom_call("none").api_version(version).config("a \"config\" $0").alias(1, 1);
     let calls = [typed, untyped(1), untyped(2), untyped(3)];
     let reasons = [
-        "the program calls `no such $target`, but no FFI handler of that name is registered for platform Host",
+        "the program calls `no such $target`, but no FFI handler of that name is registered for platform cpu",
         "No registered implementation for untyped custom call to none",
     ];
     for (i, call) in calls.iter().enumerate() {

@@ -196,7 +196,8 @@ impl Shared {
             let platform = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(rest);
             return Error::FfiTarget {
                 target: target.to_owned(),
-                platform: platform.to_owned(),
+                platform: Platform::named(platform)
+                    .map_or_else(|_| platform.to_owned(), |known| known.word().to_owned()),
                 registered: registered(),
             };
         }

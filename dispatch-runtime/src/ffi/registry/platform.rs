@@ -50,8 +50,19 @@ impl Platform {
     }
 }
 
+impl Platform {
+    /// The name in messages, by which [`Platform::named`] knows it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Platform::Host => "cpu",
+            Platform::Cuda => "cuda",
+            Platform::Rocm => "rocm",
+        }
+    }
+}
+
 impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.word())
     }
 }

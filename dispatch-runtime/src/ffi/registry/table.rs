@@ -70,7 +70,7 @@ fn table() -> MutexGuard<'static, Table> {
 fn refused(registration: &Registration<'_>, reason: String) -> Error {
     Error::FfiHandler {
         target: registration.target.to_owned(),
-        platform: registration.platform.name(),
+        platform: registration.platform.word(),
         reason,
     }
 }
@@ -255,7 +255,7 @@ impl Target {
         unsafe { api.register_handler(target, platform, function, self.stages, self.traits) }.map_err(
             |Status { message, .. }| Error::FfiHandler {
                 target: target.to_owned(),
-                platform,
+                platform: plugin.platform.word(),
                 reason: format!("the plugin refuses {}: {message}", named(&self.name, &self.owner)),
             },
         )?;

@@ -211,7 +211,7 @@ impl Registrar for Other {
             0 => Ok(()),
             _ => Err(Error::FfiHandler {
                 target: registration.target.to_owned(),
-                platform: registration.platform.name(),
+                platform: registration.platform.word(),
                 reason,
             }),
         }
