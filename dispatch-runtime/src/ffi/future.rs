@@ -91,6 +91,9 @@ impl Shared {
 
 impl Promise {
     /// The answer of the handler.
+    ///
+    /// What the program does next may begin on this thread, before this returns: so no lock is to be held here that
+    /// another handler takes.
     pub fn complete(mut self, answer: Result<()>) {
         if let Some(shared) = self.0.take() {
             shared.complete(answer);
