@@ -305,3 +305,36 @@ fn names_that_the_compiler_knows_itself_are_refused() {
         assert!(client.remove_ffi_handler(name));
     }
 }
+
+macro_rules! scale {
+    ($module:ident, $by:literal) => {
+        mod $module {
+            use dispatch_runtime::ffi::{self, BufferMut};
+            use dispatch_runtime::prelude::*;
+
+            #[ffi_handler]
+            pub fn scale(#[ret] mut out: BufferMut<f32>) -> ffi::Result<()> {
+                out.iter_mut().for_each(|o| *o *= $by);
+                Ok(())
+            }
+        }
+    };
+}
+
+scale!(twice, 2.0);
+scale!(thrice, 3.0);
+
+#[test]
+fn handlers_of_one_name_are_told_apart_by_their_paths() {
+    let client = client();
+    client.register_ffi_handler("one_name", &twice::SCALE).unwrap();
+    client.register_ffi_handler("one_name", &twice::SCALE).unwrap();
+    let error = client.register_ffi_handler("one_name", &thrice::SCALE).unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "`pjrt_ffi_registry::twice::SCALE` is registered under it, and `pjrt_ffi_registry::thrice::SCALE` is another \
+             handler"
+        ),
+        "{error}"
+    );
+}

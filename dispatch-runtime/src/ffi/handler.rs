@@ -15,18 +15,26 @@ pub type Entry = unsafe extern "C" fn(*mut abi::XLA_FFI_CallFrame) -> *mut abi::
 pub struct Handler {
     spec: &'static Spec,
     entry: Entry,
+    declared: fn() -> &'static str,
 }
 
 impl Handler {
     /// The handler of a declaration.
     #[doc(hidden)]
     pub const fn new<D: Declared>() -> Handler {
-        Handler { spec: D::SPEC, entry: entry::entry::<D> }
+        Handler { spec: D::SPEC, entry: entry::entry::<D>, declared: std::any::type_name::<D> }
     }
 
     /// The name of the function.
     pub fn name(&self) -> &'static str {
         self.spec.name
+    }
+
+    /// The path of the `static`, which tells it from handlers of the same name elsewhere.
+    pub fn path(&self) -> &'static str {
+        // Its declaration is a type inside of it.
+        let declared = (self.declared)();
+        declared.rsplit_once("::").map_or(declared, |(path, _)| path)
     }
 
     /// The name under which programs call it, unless it is registered under another.

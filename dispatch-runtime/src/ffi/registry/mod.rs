@@ -56,7 +56,7 @@ pub struct Registration<'a> {
     pub traits: u32,
     /// The package or program that it belongs to, or nothing. An owner may replace its own.
     pub owner: &'a str,
-    /// What messages call the handler: the path of the function, or nothing.
+    /// What messages call the handler: the path of the function or of its [`Handler`], or nothing.
     pub name: &'a str,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Registration<'a> {
             stages: handler.stages(),
             traits: handler.traits(),
             owner: "",
-            name: handler.name(),
+            name: handler.path(),
         }
     }
 

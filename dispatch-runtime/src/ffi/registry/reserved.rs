@@ -27,10 +27,11 @@ const NAMES: &[&str] = &[
     "TopK",
     "Unpin",
     "annotate_device_placement",
+    "control_dep",
 ];
 
 /// What other names begin with.
-const PREFIXES: &[&str] = &["__onednn$", "xla.sdy."];
+const PREFIXES: &[&str] = &["__onednn$", "__xla_internal_", "xla.sdy."];
 
 /// Whether the compiler keeps a name to itself.
 pub(super) fn is_reserved(target: &str) -> bool {
