@@ -28,6 +28,7 @@ const NAMES: &[&str] = &[
     "Unpin",
     "annotate_device_placement",
     "control_dep",
+    "ragged_all_to_all",
 ];
 
 /// What other names begin with.
