@@ -121,13 +121,15 @@ impl Kind {
             let got = if holds_one { format!("{got}, whose buffer is its `$data`") } else { got };
             return Fault::argument("type", argument, expected, got);
         }
-        if !self.is(x) {
-            // SAFETY: `x` is an external pointer.
-            let tag = unsafe { R_ExternalPtrTag(x) };
-            let got = match self.tag.rsplit_once(' ') {
+        // SAFETY: `x` is an external pointer.
+        let (tag, is_dead) = unsafe { (R_ExternalPtrTag(x), R_ExternalPtrAddr(x).is_null()) };
+        // Of another process the library has another address.
+        let is_sibling = named && self.tag.rsplit_once(' ').is_some_and(|(kind, _)| starts_with(tag, kind));
+        if !self.is(x) && !(is_sibling && is_dead) {
+            let got = match is_sibling {
                 _ if !named => describe::value(x),
-                Some((kind, _)) if starts_with(tag, kind) => "one of another copy of this toolkit".into(),
-                _ => "one that this package did not make".into(),
+                true => "one of another copy of this toolkit".into(),
+                false => "one that this package did not make".into(),
             };
             return Fault::argument("type", argument, expected, got);
         }
@@ -140,7 +142,7 @@ impl Kind {
             );
         }
         // SAFETY: `x` is an external pointer.
-        let got = match unsafe { R_ExternalPtrProtected(x) } == self.symbol() {
+        let got = match unsafe { R_ExternalPtrProtected(x) } == tag {
             true => "one that was released",
             false => "one from another session: it was saved and loaded, and its content is gone",
         };
@@ -202,6 +204,12 @@ impl Kind {
             pointer
         }
     }
+}
+
+/// Whether an external pointer is a handle of any kind, of this library or another one.
+pub(crate) fn is_any(pointer: SEXP) -> bool {
+    // SAFETY: the caller's object is an external pointer.
+    TYPEOF(pointer) == EXTPTRSXP && starts_with(unsafe { R_ExternalPtrTag(pointer) }, "pjrtdispatch ")
 }
 
 /// Whether a symbol's name starts with a text.

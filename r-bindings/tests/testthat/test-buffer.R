@@ -218,6 +218,16 @@ test_that("a released buffer is gone, and says so", {
   expect_identical(c(value(promise)), 1:3)
 })
 
+test_that("a buffer of another process is one from another session", {
+  file <- tempfile()
+  on.exit(unlink(file))
+  run_r(sprintf("saveRDS(list(pjrt_buffer(1), release(pjrt_buffer(1))), '%s')", file))
+  x <- readRDS(file)
+  expect_fault(as_array(x[[1]]), "dead", "one from another session", "x")
+  expect_fault(as_array(x[[2]]), "dead", "expected a PJRTBuffer that is alive", "x")
+  expect_output(print(x[[1]]), "<PJRTBuffer without content>", fixed = TRUE)
+})
+
 test_that("a handle that is no buffer is refused", {
   file <- tempfile()
   on.exit(unlink(file))

@@ -240,7 +240,7 @@ fn rs_buffer_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
         let text = match buffer::get(arg(&x, "x")) {
             Ok(array) if array.is_donated() => format!("{array}, donated"),
             Ok(array) => array.to_string(),
-            Err(_) if buffer::BUFFER.is(x.0) => "without content".to_owned(),
+            Err(Fault::Condition(condition)) if condition.code == "dead" => "without content".to_owned(),
             Err(_) => return Err(arg(&x, "x").expected(describe::with_article("PJRTBuffer"))),
         };
         Ok(make::string(&text)?.release())
