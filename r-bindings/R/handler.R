@@ -22,7 +22,9 @@
 #' attributes of the call are a named list in the argument `attributes`, if `f` has one of that name; a call with
 #' attributes needs one. What it returns is the array of the result, or a list with an array for each result: a vector or
 #' array of R whose dimensions are those of the result (a plain vector is one of one dimension, and one element is a
-#' scalar), and whose values the dtype of the result holds. What a call without results returns is not looked at.
+#' scalar), and whose values the dtype of the result holds. Logical values become `bool`, integers and `integer64` numbers,
+#' doubles any dtype that has them, complex numbers complex ones; types of fractions round, and have `NaN` for `NA`. What a
+#' call without results returns is not looked at.
 #'
 #' XLA leaves out a call that nobody needs the results of, and makes one of two that are equal, unless the operation has
 #' `has_side_effect = true`: a function that is called for what it does, without results above all, needs that.
@@ -33,8 +35,9 @@
 #'
 #' R computes in `f` as it does elsewhere, with subnormal numbers, which XLA's own operations flush to zero.
 #'
-#' R functions run on R's own thread only. XLA calls the functions of a small program on the thread that starts it, and
-#' those of a large one on threads of its own: then the call is an error that says so. On a GPU there are no R functions.
+#' R functions run on R's own thread only. XLA calls the functions of a small program on the thread that starts it; if the
+#' other operations of the program work on arrays of more than about 1000 elements, it may do so on threads of its own: then
+#' the call is an error that says so. On a GPU there are no R functions.
 #'
 #' @section Compiled functions:
 #' The pointer is one to an `XLA_FFI_Handler` of XLA's `xla/ffi/api/c_api.h`, as C++ code makes it with

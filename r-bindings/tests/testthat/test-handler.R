@@ -71,7 +71,7 @@ test_that("what an R function returns is checked", {
   expect_match(returns("a"), paste0(wanted, "a string"), fixed = TRUE)
   expect_match(returns(c(1, 2)), paste0(wanted, "double data of the dimensions (2)"), fixed = TRUE)
   expect_match(returns(matrix(1:3, 1)), paste0(wanted, "integer data of the dimensions (1, 3)"), fixed = TRUE)
-  expect_match(returns(c(TRUE, FALSE, NA)), paste0(wanted, "logical data of the dimensions (3)"), fixed = TRUE)
+  expect_match(returns(c(TRUE, FALSE, NA)), paste0(wanted, "logical data, which become bool only"), fixed = TRUE)
   expect_match(returns(list(1:3, 1:3)), "argument `value`: expected an array, or a list of one, got a list", fixed = TRUE)
   expect_match(returns(1:3, c(vector3, vector3)), "expected a list of 2 arrays, got an integer vector", fixed = TRUE)
   expect_match(
@@ -367,6 +367,10 @@ test_that("wrong arguments are errors by name", {
   expect_error(register_r_handler(1, identity), "argument `name`: expected a string, got a double value", fixed = TRUE)
   expect_error(pjrt_register_custom_call(NULL, list()), "argument `target_name`: expected a string, got NULL", fixed = TRUE)
   register <- function(handler) pjrt_register_custom_call("t_wrong", handler)
+  expect_error(
+    register(list(host = pjrt_buffer(1))), "argument `handler$host`: expected an external pointer to an XLA FFI handler, got a PJRTBuffer",
+    fixed = TRUE
+  )
   expect_error(register(1), "argument `handler`: expected a list", fixed = TRUE)
   expect_error(register(list()), "argument `handler`: expected a named list of external pointers", fixed = TRUE)
   expect_error(register(list(1)), "argument `handler`: expected names for all elements", fixed = TRUE)
@@ -382,6 +386,14 @@ test_that("wrong arguments are errors by name", {
   if (is_installed("borrower")) {
     borrower <- asNamespace("borrower")
     expect_error(register(list(host = borrower$handler(), cuda = NULL)), "argument `handler$cuda`", fixed = TRUE)
+    expect_error(
+      register(list(host = borrower$handler(), cpu = borrower$handler())),
+      "argument `handler`: expected one pointer for each platform, got two for Host", fixed = TRUE
+    )
+    expect_error(
+      pjrt_register_custom_call("t_wrong", list(host = borrower$handler()), .package = ""),
+      "argument `.package`: expected the name of a package, got an empty string", fixed = TRUE
+    )
     expect_null(borrower$owner_of("t_wrong"))
   }
   expect_error(

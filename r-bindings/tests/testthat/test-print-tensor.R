@@ -53,6 +53,11 @@ test_that("print_tensor prints what it gets as print() of a buffer does", {
   }
 })
 
+test_that("a header that R cannot hold is an error of the program", {
+  e <- expect_error(printed(1, "f32", header = "a\\00b"), class = "pjrtdispatch_error")
+  expect_match(conditionMessage(e), "attribute `print_header`: expected a text that R can hold, got one with a NUL", fixed = TRUE)
+})
+
 test_that("header and footer are lines around the array", {
   expect_identical(
     printed(c(1, 2), "f32", header = "AnvlArray", footer = "[ CPUf32{2} ]"),

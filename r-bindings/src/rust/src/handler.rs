@@ -13,6 +13,9 @@ fn rs_register_custom_call(
     entry(|| {
         let target = arg(&target_name, "target_name").string()?;
         let package = arg(&package, ".package").optional().map(|package| package.string()).transpose()?;
+        if package.as_deref() == Some("") {
+            return Err(Fault::argument("value", ".package", "the name of a package", "an empty string"));
+        }
         let pointers = arg(&handler, "handler");
         let named = pointers.named_elements()?;
         if named.is_empty() {

@@ -192,7 +192,15 @@ fn write(mut result: AnyBufferMut<'_>, value: SEXP, path: &str) -> Result<()> {
     // SAFETY: the value is a vector.
     let own = unsafe { shape_of(value)? };
     let is_scalar = shape.is_empty() && data.len() == 1;
-    if (own[..] != *shape && !is_scalar) || !allowed(&data, dtype) {
+    if !allowed(&data, dtype) {
+        let only = match data {
+            Data::Logical(_) => "bool",
+            Data::Complex(_) => "complex numbers",
+            _ => "numbers",
+        };
+        return wrong(format!("{} data, which become {only} only", data.name()));
+    }
+    if own[..] != *shape && !is_scalar {
         let sizes: Vec<String> = own.iter().map(ToString::to_string).collect();
         return wrong(format!("{} data of the dimensions ({})", data.name(), sizes.join(", ")));
     }

@@ -17,6 +17,7 @@ use crate::arg::{Arg, Element};
 use crate::entry::entry;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::handle::is_any;
 
 /// How messages name a package as the owner of handlers; packages that are loaded again replace their own by it.
 pub fn owner(package: &str) -> String {
@@ -68,6 +69,12 @@ pub fn register_pointers(
         Ok((platform_named(platform)?, address(pointer.arg(&path))?))
     });
     let checked = checked.collect::<Result<Vec<_>>>()?;
+    for (i, (platform, _)) in checked.iter().enumerate() {
+        if checked[..i].iter().any(|(other, _)| other == platform) {
+            let got = format!("two for {}", platform.name());
+            return Err(Fault::argument("value", "handler", "one pointer for each platform", got));
+        }
+    }
     let owner = package.map(owner).unwrap_or_default();
     for (platform, address) in checked {
         // SAFETY: R has no other way to tell that a pointer is one to a handler; the help says what it has to be. Pointers
@@ -97,7 +104,7 @@ fn platform_named(name: &str) -> Result<Platform> {
 
 fn address(pointer: Arg<'_>) -> Result<*mut c_void> {
     const WANTED: &str = "an external pointer to an XLA FFI handler";
-    if TYPEOF(pointer.get()) != EXTPTRSXP {
+    if TYPEOF(pointer.get()) != EXTPTRSXP || is_any(pointer.get()) {
         return Err(pointer.expected(WANTED));
     }
     // SAFETY: the object is a pointer.

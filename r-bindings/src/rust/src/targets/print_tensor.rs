@@ -23,6 +23,13 @@ pub(super) fn print_tensor(
             "argument `x`: expected sizes below 2^31, which R's arrays have, got {large}"
         )));
     }
+    for (name, text) in [("print_header", print_header), ("print_footer", print_footer)] {
+        if text.contains('\0') {
+            return Err(Error::invalid_argument(format!(
+                "attribute `{name}`: expected a text that R can hold, got one with a NUL"
+            )));
+        }
+    }
     printing::print(Printed::new(&Aval::new(dtype, x.shape()), x.bytes(), print_header, print_footer));
     Ok(())
 }
