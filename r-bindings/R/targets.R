@@ -23,9 +23,9 @@
 #' * `svd` gives the reduced decomposition, `A = U diag(s) Vt`, the singular values descending.
 #' * `eigh` takes a symmetric matrix, of which it reads the lower triangle. The eigenvalues are ascending, unlike those of
 #'   [eigen()].
-#' * `print_tensor` prints its operand as [print()] shows a [buffer][print.PJRTBuffer()], with the same options and without the first line, between the
-#'   lines that the attributes `print_header` and `print_footer` say, both of which may be left out. It needs
-#'   `has_side_effect = true`, without which XLA removes it.
+#' * `print_tensor` prints its operand as [print()] shows a [buffer][print.PJRTBuffer()], with the same options and without
+#'   the first line, between the lines that the attributes `print_header` and `print_footer` say, both of which may be left
+#'   out. It needs `has_side_effect = true`, without which XLA removes it.
 #'
 #' @section Dimensions and layouts:
 #' Any dimensions may stand before those of the table, the same in all operands and results: each matrix of the batch is

@@ -125,7 +125,7 @@ impl Kind {
         let (tag, is_dead) = unsafe { (R_ExternalPtrTag(x), R_ExternalPtrAddr(x).is_null()) };
         // Of another process the library has another address.
         let is_sibling = named && self.tag.rsplit_once(' ').is_some_and(|(kind, _)| starts_with(tag, kind));
-        if !self.is(x) && !(is_sibling && is_dead) {
+        if !(self.is(x) || is_sibling && is_dead) {
             let got = match is_sibling {
                 _ if !named => describe::value(x),
                 true => "one of another copy of this toolkit".into(),
