@@ -185,7 +185,9 @@ test_that("R leaves programs within programs, and the one further out goes on if
   expect_identical(as.vector(as_array(pjrt_execute(outer, x))), c(2, 4, 6))
   # An error that is signalled further in is one of the program there.
   register_r_handler("t_inner", function(x) stop("deep"))
-  register_r_handler("t_outer", function(x) tryCatch(as_array(pjrt_execute(inner, pjrt_buffer(as.vector(x)))), error = function(e) -x))
+  register_r_handler("t_outer", function(x) {
+    tryCatch(as_array(pjrt_execute(inner, pjrt_buffer(as.vector(x)))), error = function(e) -x)
+  })
   expect_identical(as.vector(as_array(pjrt_execute(outer, x))), c(-1, -2, -3))
   old <- gctorture2(50)
   on.exit(gctorture2(old))
@@ -368,8 +370,8 @@ test_that("wrong arguments are errors by name", {
   expect_error(pjrt_register_custom_call(NULL, list()), "argument `target_name`: expected a string, got NULL", fixed = TRUE)
   register <- function(handler) pjrt_register_custom_call("t_wrong", handler)
   expect_error(
-    register(list(host = pjrt_buffer(1))), "argument `handler$host`: expected an external pointer to an XLA FFI handler, got a PJRTBuffer",
-    fixed = TRUE
+    register(list(host = pjrt_buffer(1))),
+    "argument `handler$host`: expected an external pointer to an XLA FFI handler, got a PJRTBuffer", fixed = TRUE
   )
   expect_error(register(1), "argument `handler`: expected a list", fixed = TRUE)
   expect_error(register(list()), "argument `handler`: expected a named list of external pointers", fixed = TRUE)
@@ -388,7 +390,7 @@ test_that("wrong arguments are errors by name", {
     expect_error(register(list(host = borrower$handler(), cuda = NULL)), "argument `handler$cuda`", fixed = TRUE)
     expect_error(
       register(list(host = borrower$handler(), cpu = borrower$handler())),
-      "argument `handler`: expected one pointer for each platform, got two for Host", fixed = TRUE
+      "argument `handler`: expected one pointer for each platform, got \"host\" and \"cpu\"", fixed = TRUE
     )
     expect_error(
       pjrt_register_custom_call("t_wrong", list(host = borrower$handler()), .package = ""),

@@ -70,8 +70,8 @@ pub fn register_pointers(
     });
     let checked = checked.collect::<Result<Vec<_>>>()?;
     for (i, (platform, _)) in checked.iter().enumerate() {
-        if checked[..i].iter().any(|(other, _)| other == platform) {
-            let got = format!("two for {}", platform.name());
+        if let Some(first) = checked[..i].iter().position(|(other, _)| other == platform) {
+            let got = format!("{:?} and {:?}", pointers[first].0, pointers[i].0);
             return Err(Fault::argument("value", "handler", "one pointer for each platform", got));
         }
     }
