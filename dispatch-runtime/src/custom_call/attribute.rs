@@ -1,5 +1,6 @@
 //! Attributes: the constants that stand beside an operation in the text.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use super::text;
@@ -315,9 +316,9 @@ impl Dictionary {
         for (name, attribute) in &self.0 {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             let kind = match &attribute.0 {
-                Kind::Mlir(text) => {
-                    text::read(text).map_err(|reason| format!("attribute `{path}` = {text}: {reason}"))?
-                }
+                Kind::Mlir(text) => text::read(text).map_err(|reason| {
+                    format!("attribute `{path}` = {}: {}", shortened(text), shortened(&reason))
+                })?,
                 kind => kind.clone(),
             };
             let kind = match kind {
@@ -343,6 +344,17 @@ impl fmt::Display for Dictionary {
             write!(f, "{} = {attribute}", bare(name))?;
         }
         f.write_char('}')
+    }
+}
+
+/// The two ends of a long text, which is enough to find it again.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const END: usize = 200;
+    let signs = |from: &mut dyn Iterator<Item = (usize, char)>| from.nth(END).map(|(at, _)| at);
+    let (head, tail) = (signs(&mut text.char_indices()), signs(&mut text.char_indices().rev()));
+    match (head, tail) {
+        (Some(head), Some(tail)) if head < tail => format!("{} … {}", &text[..head], &text[tail..]).into(),
+        _ => text.into(),
     }
 }
 
