@@ -328,7 +328,7 @@ fn clashes(cx: &CompileCx, #[dynamic(dtype = f32, shape = [_])] x: Value) -> Res
 #[test]
 fn two_handlers_of_one_target_are_an_error_of_the_body() {
     let error = Clashes::new(&client()).call([1.0f32]).unwrap_err().to_string();
-    for name in ["`call()`", "`rotate_add`", "`other`"] {
+    for name in ["`call()`", "`pjrt_ffi_call::ROTATE_ADD`", "`pjrt_ffi_call::OTHER`"] {
         assert!(error.contains(name), "{error}");
     }
 }
