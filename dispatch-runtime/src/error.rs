@@ -121,9 +121,9 @@ pub enum Error {
         message: String,
     },
     /// A body that, while it compiles a key, dispatches the same key: it would wait for itself.
-    #[error("family `{family}` is asked for the program that it is compiling at this moment: {key}")]
+    #[error("{family} is asked for the program that it is compiling at this moment: {key}")]
     Recursive {
-        /// The family.
+        /// Whose it is: ``family `add` ``.
         family: String,
         /// The key, part by part.
         key: String,

@@ -47,6 +47,7 @@ mod aval;
 pub mod border;
 pub mod cache;
 pub mod client;
+mod compiled;
 pub mod custom_call;
 mod dtype;
 pub mod engine;

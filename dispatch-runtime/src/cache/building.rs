@@ -87,7 +87,7 @@ impl<V: Weigh> Cache<V> {
         let text = payload.downcast_ref::<&str>().copied();
         let message = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         Error::Panic {
-            callee: format!("the body of family `{}`", self.shared.name),
+            callee: format!("the body of {}", self.shared.name),
             message: message.unwrap_or("a value that is no text").to_string(),
         }
     }

@@ -86,7 +86,8 @@ struct Shared<V> {
 }
 
 impl<V: Weigh> Cache<V> {
-    /// An empty cache for at most so many entries, as far as the policy keeps to it. The name stands in errors.
+    /// An empty cache for at most so many entries, as far as the policy keeps to it. The name stands in errors:
+    /// ``family `add` ``.
     ///
     /// # Errors
     ///

@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::compile::by_engine;
 use super::{Compiler, Family};
 use crate::cache::{Cache, EvictionPolicy, Lru};
 use crate::client::{Client, Device};
+use crate::compiled::by_engine;
 use crate::signature::Scope;
 use crate::{Error, Result};
 
@@ -187,7 +187,7 @@ impl<F: DeclaredFamily> FamilyBuilder<F> {
                 got: format!("one of {}", target.client()),
             });
         }
-        let mut cache = Cache::new(name, capacity, policy)?;
+        let mut cache = Cache::new(&format!("family `{name}`"), capacity, policy)?;
         if self.colliding {
             cache = cache.with_colliding_hashes();
         }

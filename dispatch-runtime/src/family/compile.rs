@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{CompileCx, Family};
-use crate::cache::{Part, Pin, Weigh};
+use crate::cache::{Part, Pin};
 use crate::client::Device;
-use crate::engine;
-use crate::error::counted;
+use crate::compiled::{Compiled, Demand};
 use crate::key::Sink;
 use crate::program::{Program, Source};
 use crate::{Aval, Error, Inspection, Result};
@@ -44,39 +43,6 @@ impl<E: fmt::Display + 'static> TextFailure for Failure<E> {
     }
 }
 
-/// A compiled program in the cache of a family.
-pub struct Compiled {
-    executable: Box<dyn engine::Executable>,
-    outputs: Box<[Aval]>,
-    device: u32,
-}
-
-impl Compiled {
-    /// Dtype and shape of each result.
-    #[inline(always)]
-    pub(crate) fn outputs(&self) -> &[Aval] {
-        &self.outputs
-    }
-
-    /// The device that the program runs on.
-    #[inline(always)]
-    pub fn device(&self) -> u32 {
-        self.device
-    }
-
-    /// The executable.
-    #[inline(always)]
-    pub(crate) fn executable(&self) -> &dyn engine::Executable {
-        &*self.executable
-    }
-}
-
-impl Weigh for Compiled {
-    fn bytes(&self) -> u64 {
-        self.executable.size_bytes()
-    }
-}
-
 /// What a stub knows about the program that it needs.
 pub struct Request {
     /// The device of the call.
@@ -87,15 +53,6 @@ pub struct Request {
     pub leaves: Vec<(String, Aval, bool)>,
     /// The number of results.
     pub results: usize,
-}
-
-/// How a program is compiled: by the engine, on this thread (`by_engine`) or on another one. What comes of it is checked
-/// by the family.
-pub type Compiler = fn(Device, &Source) -> Result<Box<dyn engine::Executable>>;
-
-/// Compiles on the calling thread.
-pub fn by_engine(device: Device, source: &Source) -> Result<Box<dyn engine::Executable>> {
-    device.client().engine().compile(source, device.index() as usize)
 }
 
 impl Family {
@@ -125,7 +82,7 @@ impl Family {
         body: impl FnOnce(&CompileCx) -> Result<Program<O>, BodyError>,
     ) -> Result<Inspection> {
         let (compiled, source) = self.build(request, body)?;
-        let device = self.client.device_at(compiled.device);
+        let device = self.client.device_at(compiled.device());
         let mut inspection = crate::inspection::inspect(compiled.executable(), device)?;
         if let Source::StableHlo(text) = source {
             inspection.stablehlo = Some(text);
@@ -162,90 +119,8 @@ impl Family {
         leaves: &[(String, Aval, bool)],
         results: usize,
     ) -> Result<(Compiled, Source)> {
-        let Program { source, claimed, .. } = program;
-        let donated: Vec<bool> = leaves.iter().map(|(_, _, donated)| *donated).collect();
-        let source = self.mark_donors(source, &donated)?;
-        let executable = (self.compiler)(device, &source)?;
-        self.check_inputs(executable.inputs(), leaves)?;
-        self.check_aliases(executable.aliased(), leaves)?;
-        self.check_outputs(executable.outputs(), results, claimed.as_deref())?;
-        if !matches!(source, Source::Host { .. }) {
-            self.report_donations(&*executable, leaves);
-        }
-        let outputs = executable.outputs().into();
-        Ok((Compiled { outputs, device: device.index(), executable }, source))
-    }
-
-    fn mark_donors(&self, source: Source, donated: &[bool]) -> Result<Source> {
-        if !donated.contains(&true) {
-            return Ok(source);
-        }
-        match source {
-            Source::StableHlo(text) => engine::pjrt::mark_donors(&text, donated).map(Source::StableHlo),
-            Source::Bytecode(_) | Source::Hlo(_) => Err(Error::InvalidProgram {
-                reason: format!("family `{}` donates arguments, which needs StableHLO as text", self.name),
-            }),
-            host @ Source::Host { .. } => Ok(host),
-        }
-    }
-
-    fn check_inputs(&self, inputs: &[Aval], leaves: &[(String, Aval, bool)]) -> Result<()> {
-        let wrong = |expected: String, got: String| Err(self.wrong_program(expected, got));
-        if inputs.len() != leaves.len() {
-            return wrong(
-                format!("must take {}", counted(leaves.len(), "argument")),
-                format!("it takes {}", inputs.len()),
-            );
-        }
-        match inputs.iter().zip(leaves).find(|(input, (_, aval, _))| *input != aval) {
-            Some((input, (path, aval, _))) => {
-                wrong(format!("must take `{path}` as {aval}"), format!("it takes {input}"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// A program that takes over an argument which nobody gave it would leave its caller with a dead array.
-    fn check_aliases(&self, aliased: &[bool], leaves: &[(String, Aval, bool)]) -> Result<()> {
-        match aliased.iter().zip(leaves).find(|(aliased, (_, _, donated))| **aliased && !donated) {
-            Some((_, (path, ..))) => Err(self.wrong_program(
-                format!("must leave `{path}` to the caller, since it is not donated"),
-                "it takes it over".into(),
-            )),
-            None => Ok(()),
-        }
-    }
-
-    fn check_outputs(&self, outputs: &[Aval], results: usize, claimed: Option<&[Aval]>) -> Result<()> {
-        if outputs.len() != results {
-            return Err(self.wrong_program(
-                format!("must give {}, as its type says", counted(results, "result")),
-                format!("it gives {}", outputs.len()),
-            ));
-        }
-        match claimed {
-            Some(claimed) if claimed != outputs => Err(self.wrong_program(
-                format!("must give {claimed:?}, as the body says"),
-                format!("it gives {outputs:?}"),
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    fn wrong_program(&self, expected: String, got: String) -> Error {
-        Error::Program { family: format!("family `{}`", self.name), expected, got }
-    }
-
-    fn report_donations(&self, executable: &dyn engine::Executable, leaves: &[(String, Aval, bool)]) {
-        for ((path, aval, donated), aliased) in leaves.iter().zip(executable.aliased()) {
-            if *donated && !aliased {
-                crate::warning::warn(&format!(
-                    "family `{}`: the donated argument `{path}` ({aval}) cannot be used for any result: \
-                     no result has its size and layout",
-                    self.name
-                ));
-            }
-        }
+        let owner = format!("family `{}`", self.name);
+        Demand { owner: &owner, device, leaves, results }.compile(program, self.compiler)
     }
 }
 
@@ -254,6 +129,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::compiled::{Compiler, by_engine};
     use crate::family::DeclaredFamily;
     use crate::prelude::*;
 

@@ -12,16 +12,17 @@ mod explain;
 mod place;
 mod run;
 
+pub use crate::compiled::{Compiled, Compiler, Visitor, nothing_donated};
 pub use args::{Arg, Dynamic};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
-pub use compile::{BodyError, Compiled, Compiler, Failure, Request, TextFailure};
+pub use compile::{BodyError, Failure, Request, TextFailure};
 pub use cx::{BodyLeaf, BodyLeaves, CompileCx};
 pub use explain::{Difference, Explanation};
 pub use place::{
     Copies, Either, GroupDType, NO_BUFFER, Ready, Temporary, buffer, dim, dim_back, distinct, first_shape,
     fits, fits_lead, lead, ready, same_array, same_sizes,
 };
-pub use run::{Buffers, Visitor, nothing_donated};
+pub use run::Buffers;
 
 use crate::cache::{Cache, Part, Pin, Stats};
 use crate::client::{Client, Device, other_client};

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 
 use super::place::copy;
-use super::{Compiled, Family, Temporary};
+use super::{Family, Temporary};
+use crate::Result;
 use crate::array::Array;
 use crate::cache::Pin;
+use crate::compiled::{Compiled, Visitor};
 use crate::engine::RawBuffer;
 use crate::tree::Outputs;
-use crate::{Error, Result};
 
 impl Family {
     /// Runs an entry on the buffers of a checked call and gives the results their structure.
@@ -25,60 +26,11 @@ impl Family {
         donated: impl Fn(&mut Visitor<'_>),
         take: impl FnOnce(&mut Outputs<'_>) -> O,
     ) -> Result<O> {
-        let mut given = 0;
-        let mut late = None;
-        donated(&mut |name, array| match late {
-            None if array.donate() => given += 1,
-            None => late = Some(name),
-            Some(_) => {}
-        });
-        if let Some(name) = late {
-            take_back(donated, given);
-            return Err(raced(name));
-        }
         // SAFETY: the arguments were checked against the signature, and the program that the entry holds against
         // what the signature makes of the key; equal keys mean equal dtypes and shapes. The buffers are on the
         // entry's device and live for the call: the stub holds the arrays and the `Placed`.
-        let ran = unsafe { entry.executable().execute(args, outs) };
-        if let Err(error) = ran {
-            take_back(donated, given);
-            return Err(error);
-        }
-        // SAFETY: these are the results of the run just ended.
-        let mut outputs = unsafe { Outputs::new(entry, self.client(), outs) };
-        let result = take(&mut outputs);
-        // All are taken; its `drop` is for a panic before this line.
-        std::mem::forget(outputs);
-        Ok(result)
+        unsafe { entry.run(self.client(), args, outs, donated, take) }
     }
-}
-
-/// Sees a donated array with the name of its argument.
-pub type Visitor<'a> = dyn FnMut(&'static str, &Array) + 'a;
-
-/// Visits the donated arrays of a call that donates none.
-#[inline(always)]
-pub fn nothing_donated(_: &mut Visitor<'_>) {}
-
-#[cold]
-fn raced(name: &str) -> Error {
-    Error::Donated {
-        argument: name.into(),
-        reason: "the array was donated to another call at the same time".into(),
-    }
-}
-
-/// A call that failed has consumed nothing: the first `given` arrays are whole again.
-#[cold]
-fn take_back(donated: impl Fn(&mut Visitor<'_>), given: usize) {
-    let mut i = 0;
-    donated(&mut |_, array| {
-        if i < given {
-            // SAFETY: this call marked the array, and has consumed nothing.
-            unsafe { array.take_back() };
-        }
-        i += 1;
-    });
 }
 
 thread_local! {

@@ -76,7 +76,7 @@ impl Bench {
     }
 
     pub fn with(capacity: usize, policy: Box<dyn EvictionPolicy>) -> Bench {
-        Bench { cache: Cache::new("bench", capacity, policy).unwrap(), ledger: Arc::default() }
+        Bench { cache: Cache::new("family `bench`", capacity, policy).unwrap(), ledger: Arc::default() }
     }
 
     pub fn colliding(capacity: usize) -> Bench {

@@ -164,7 +164,11 @@ impl Dispatcher {
             (statics, STRING_ELT(backend_name.get(), 0))
         };
         let dispatcher = Dispatcher {
-            cache: Cache::new("dispatcher", usize::try_from(capacity).unwrap_or(usize::MAX), Box::new(Lru))?,
+            cache: Cache::new(
+                "the dispatcher",
+                usize::try_from(capacity).unwrap_or(usize::MAX),
+                Box::new(Lru),
+            )?,
             backend,
             is_pjrt,
             move_inputs,
