@@ -127,37 +127,15 @@ impl Executable {
     }
 
     fn check_count(&self, got: usize) -> Result<()> {
-        let inputs = self.inputs();
-        if got == inputs.len() {
+        if got == self.inputs().len() {
             return Ok(());
         }
-        let detail = match inputs.get(got) {
-            Some(missing) => {
-                format!("; argument {} is missing, {}", got + 1, short(missing.dtype(), missing.shape()))
-            }
-            None => format!("; argument {} is one too many", inputs.len() + 1),
-        };
-        Err(Error::ArgumentCount { callee: "the executable".into(), expected: inputs.len(), got, detail })
+        Err(wrong_count("the executable", self.inputs(), |i| (i + 1).to_string(), got))
     }
 
     fn check_argument(&self, i: usize, arg: &Array, input: &Aval, reinterpret: bool) -> Result<()> {
         let argument = || (i + 1).to_string();
-        if arg.client() != self.client() {
-            return Err(other_client(argument(), "an array", self.client(), arg.client()));
-        }
-        if arg.is_donated() {
-            return Err(Error::Donated {
-                argument: argument(),
-                reason: "the array was donated to an earlier call and is gone".into(),
-            });
-        }
-        if arg.device_index() != self.device.index() {
-            return Err(Error::Device {
-                argument: argument(),
-                expected: self.device.to_string(),
-                got: arg.device().to_string(),
-            });
-        }
+        check_place(argument, arg, self.device)?;
         if reinterpret && (arg.dtype() == DType::Bool) == (input.dtype() == DType::Bool) {
             let bytes = |n: usize, dtype: DType| n as u128 * dtype.size() as u128;
             let (has, takes) = (bytes(arg.len(), arg.dtype()), bytes(input.len(), input.dtype()));
@@ -170,21 +148,7 @@ impl Executable {
                 got: format!("{} of {has}", short(arg.dtype(), arg.shape())),
             });
         }
-        if arg.dtype() != input.dtype() {
-            return Err(Error::DType {
-                argument: argument(),
-                expected: input.dtype().to_string(),
-                got: arg.dtype().to_string(),
-            });
-        }
-        if arg.shape() != input.shape() {
-            return Err(Error::Shape {
-                argument: argument(),
-                expected: shape_text(input.shape()),
-                got: shape_text(arg.shape()),
-            });
-        }
-        Ok(())
+        check_layout(argument, arg, input)
     }
 
     /// The indices of the arguments that the program consumes, but for those to be kept.
@@ -225,6 +189,62 @@ impl Executable {
         }
         Ok(())
     }
+}
+
+/// The error of too few or too many arguments; `path` names the argument at an index.
+pub(crate) fn wrong_count(
+    callee: &str,
+    inputs: &[Aval],
+    path: impl Fn(usize) -> String,
+    got: usize,
+) -> Error {
+    let detail = match inputs.get(got) {
+        Some(missing) => {
+            format!("; argument {} is missing, {}", path(got), short(missing.dtype(), missing.shape()))
+        }
+        None => format!("; argument {} is one too many", inputs.len() + 1),
+    };
+    Error::ArgumentCount { callee: callee.into(), expected: inputs.len(), got, detail }
+}
+
+/// An error unless an array is one of the device's client, alive, and on the device.
+pub(crate) fn check_place(argument: impl Fn() -> String, array: &Array, device: Device) -> Result<()> {
+    if array.client() != device.client() {
+        return Err(other_client(argument(), "an array", device.client(), array.client()));
+    }
+    if array.is_donated() {
+        return Err(Error::Donated {
+            argument: argument(),
+            reason: "the array was donated to an earlier call and is gone".into(),
+        });
+    }
+    if array.device_index() != device.index() {
+        return Err(Error::Device {
+            argument: argument(),
+            expected: device.to_string(),
+            got: array.device().to_string(),
+        });
+    }
+    Ok(())
+}
+
+/// An error unless an array has this dtype and shape.
+pub(crate) fn check_layout(argument: impl Fn() -> String, array: &Array, input: &Aval) -> Result<()> {
+    if array.dtype() != input.dtype() {
+        return Err(Error::DType {
+            argument: argument(),
+            expected: input.dtype().to_string(),
+            got: array.dtype().to_string(),
+        });
+    }
+    if array.shape() != input.shape() {
+        return Err(Error::Shape {
+            argument: argument(),
+            expected: shape_text(input.shape()),
+            got: shape_text(array.shape()),
+        });
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Executable {

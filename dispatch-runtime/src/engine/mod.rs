@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::ffi::ExecutionData;
 use crate::host::{HostArray, HostView};
 use crate::program::Source;
-use crate::{Aval, DType, Error, Inspection, Result};
+use crate::{Aval, DType, Error, Inspection, MemoryStats, Result};
 
 #[cfg(any(feature = "fake", test))]
 pub mod fake;
@@ -195,6 +195,11 @@ pub unsafe trait Executable: Send + Sync {
     /// results and the target are filled in by the caller.
     fn inspect(&self) -> Result<Inspection> {
         Ok(Inspection::default())
+    }
+
+    /// What one run needs in memory, where the engine says: a part of [`Executable::inspect`] that costs less to ask for.
+    fn memory(&self) -> Result<Option<MemoryStats>> {
+        Ok(self.inspect()?.memory)
     }
 
     /// Whether it takes a buffer for what the program expects if only the number of bytes is right.

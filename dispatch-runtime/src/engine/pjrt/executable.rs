@@ -251,6 +251,10 @@ unsafe impl Executable for PjrtExecutable {
         inspect::inspect(&describe::Owned::of(self.shared.plugin, self.ptr)?)
     }
 
+    fn memory(&self) -> Result<Option<MemoryStats>> {
+        inspect::if_told(self.memory_stats())
+    }
+
     fn takes_bytes(&self) -> bool {
         true
     }

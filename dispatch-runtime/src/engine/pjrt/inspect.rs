@@ -32,7 +32,7 @@ pub(super) fn counted_costs(executable: &Owned) -> Result<Option<(f64, f64)>> {
 }
 
 /// Nothing instead of the error of a plugin that lacks a function, or that cannot answer for this program.
-fn if_told<T>(answer: Result<T>) -> Result<Option<T>> {
+pub(super) fn if_told<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(Error::Unimplemented { .. } | Error::Pjrt { .. }) => Ok(None),
