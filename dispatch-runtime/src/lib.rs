@@ -8,6 +8,7 @@
 //!   array on one of its devices.
 //! * [`graph`] builds programs from values; [`Program`] is what the body of a family returns, made by a graph or from
 //!   StableHLO of one's own.
+//! * [`skeleton`] bakes a computation once and runs it many times, its memory known beforehand.
 //! * [`Error`] names the argument that is wrong, what was expected and what came.
 //!
 //! ```
@@ -63,6 +64,8 @@ pub mod key;
 pub mod leaf;
 pub mod program;
 pub mod signature;
+#[cfg(feature = "graph")]
+pub mod skeleton;
 pub mod tree;
 mod warning;
 
@@ -85,14 +88,14 @@ pub use warning::{WarningHandler, set_warning_handler};
 
 /// What a program that declares families needs: `use dispatch_runtime::prelude::*;`.
 pub mod prelude {
-    #[cfg(feature = "graph")]
-    pub use crate::graph::Value;
     pub use crate::{
         Array, Aval, ByBytes, Client, ClientOptions, CompileCx, DType, Device, DevicePolicy, Dynamic,
         Element, Error, EvictionPolicy, Executable, Explanation, HostArray, HostView, InputTree, Inspection,
         Lru, OutputTree, Program, Result, StaticArg, StaticKey, Stats, Unbounded, dispatch_family,
         ffi_handler,
     };
+    #[cfg(feature = "graph")]
+    pub use crate::{graph::Value, skeleton::IntoSkeleton};
 }
 
 #[cfg(doctest)]

@@ -22,6 +22,23 @@ pub(super) fn aval(dtype: DType, shape: &[i64]) -> Result<Aval, Reason> {
     aval.ok_or_else(|| format!("no array of {dtype} has the shape {}", shape_text(shape)))
 }
 
+/// An input of the program that the scope stands for.
+#[track_caller]
+pub(super) fn input(aval: Aval, scope: ScopeId) -> Value {
+    let node = Node {
+        kind: Kind::Input,
+        operands: smallvec![],
+        results: smallvec![aval],
+        blocks: Vec::new(),
+        scope: Some(scope),
+        region: region::RegionId::default(),
+        at: poison::line(),
+        names: Default::default(),
+        mark: Default::default(),
+    };
+    Value { node: Rc::new(node), result: 0 }
+}
+
 /// One operation with one result. Its operands belong to one graph.
 #[track_caller]
 pub(super) fn op<'a>(

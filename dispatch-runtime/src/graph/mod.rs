@@ -42,6 +42,7 @@ mod print;
 mod region;
 mod scan;
 mod scope;
+pub(crate) mod slots;
 #[cfg(test)]
 mod testing;
 mod value;
@@ -49,9 +50,6 @@ mod walk;
 
 use std::cell::RefCell;
 use std::fmt;
-use std::panic::Location;
-
-use smallvec::smallvec;
 
 pub use crate::custom_call::{Attribute, CustomCall, custom_call};
 pub use axes::{Axes, Keep, keep};
@@ -72,7 +70,6 @@ use crate::program::Source;
 use crate::tree::ResultTree;
 use crate::{Array, Aval, Program, Result};
 use scope::Scope;
-use value::{Kind, Node};
 
 /// One program under construction: its inputs, and the values made from them.
 ///
@@ -101,20 +98,7 @@ impl Graph {
     #[track_caller]
     pub fn input(&self, name: impl AsRef<str>, aval: &Aval) -> Value {
         let mut inputs = self.inputs.borrow_mut();
-        let input = Value {
-            node: std::rc::Rc::new(Node {
-                kind: Kind::Input,
-                operands: smallvec![],
-                results: smallvec![aval.clone()],
-                blocks: Vec::new(),
-                scope: Some(self.scope.id()),
-                region: region::RegionId::default(),
-                at: Location::caller(),
-                names: Default::default(),
-                mark: Default::default(),
-            }),
-            result: 0,
-        };
+        let input = make::input(aval.clone(), self.scope.id());
         let input = input.named(name);
         inputs.push(input.clone());
         input

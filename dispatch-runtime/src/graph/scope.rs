@@ -37,8 +37,11 @@ impl Drop for Scope {
 }
 
 impl ScopeId {
+    /// That of the slots of skeletons, which belong to no graph before a skeleton is made.
+    pub const SLOTS: ScopeId = ScopeId(u64::MAX);
+
     pub fn is_live(self) -> bool {
-        LIVE.with_borrow(|live| live.contains(&self))
+        self == ScopeId::SLOTS || LIVE.with_borrow(|live| live.contains(&self))
     }
 }
 
@@ -50,6 +53,13 @@ pub(super) fn common<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<
         match found {
             None => found = Some((value, scope)),
             Some((other, first)) if first != scope => {
+                if first == ScopeId::SLOTS || scope == ScopeId::SLOTS {
+                    let (slots, other) =
+                        if first == ScopeId::SLOTS { (other, value) } else { (value, other) };
+                    return Err(format!(
+                        "`{slots:?}` is made of slots for a skeleton, `{other:?}` of the inputs of a graph"
+                    ));
+                }
                 let gone = match (first.is_live(), scope.is_live()) {
                     (false, _) => format!("; the graph of `{other:?}` has ended"),
                     (_, false) => format!("; the graph of `{value:?}` has ended"),

@@ -280,6 +280,7 @@ impl<'a> Scheduler<'a> {
     fn other_graph(&self, node: &Node, user: &Node) -> Error {
         let name = node.names.borrow().first().map(|(_, name)| name.to_string()).unwrap_or_default();
         let reason = match node.scope {
+            Some(ScopeId::SLOTS) => "it is a slot, which only a skeleton gives data to",
             Some(scope) if !scope.is_live() => {
                 "its graph has ended; a value cannot be kept for another program"
             }

@@ -1,0 +1,172 @@
+//! Skeletons: a computation that is baked once, and run many times on new inputs.
+//!
+//! A [`SkeletonSlot`] stands for an input in an expression of [`graph`](crate::graph) values.
+//! [`into_skeleton`](IntoSkeleton::into_skeleton) compiles the expression; [`Skeleton::run`] only compares what it is
+//! given with the slots, and executes.
+//!
+//! ```
+//! use dispatch_runtime::{prelude::*, skeleton::SkeletonSlot};
+//!
+//! let client = Client::cpu()?;
+//! let x = SkeletonSlot::new(DType::F32, [4]).named("x");
+//! let skeleton = (&x * 2.0 + 1.0).into_skeleton(&client, &[&x])?;
+//!
+//! let a = skeleton.run(&[&client.array(&[0f32, 1.0, 2.0, 3.0], [4])?])?;
+//! let b = skeleton.run(&[&client.array(&[5f32; 4], [4])?])?;
+//! assert_eq!(a.to_vec::<f32>()?, [1.0, 3.0, 5.0, 7.0]);
+//! assert_eq!(b.to_vec::<f32>()?, [11.0; 4]);
+//!
+//! let error = skeleton.run(&[&client.array(&[5f32; 3], [3])?]).unwrap_err();
+//! assert_eq!(error.to_string(), "argument `x`: expected shape [4], got [3]");
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! A family is the better choice for a function with a name and a signature; a skeleton is for an expression that a
+//! program puts together while it runs.
+
+mod bake;
+mod memory;
+mod run;
+mod slot;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+pub use memory::MemoryReport;
+pub use slot::SkeletonSlot;
+
+use crate::aval::list;
+use crate::graph::Value;
+use crate::tree::{OutputTree, ResultTree};
+use crate::{Array, Aval, Client, Device, Result};
+use bake::Baked;
+
+/// A compiled computation with its inputs' layouts fixed, whose results have the structure `O`.
+///
+/// Made by [`into_skeleton`](IntoSkeleton::into_skeleton); see the [module](self). Any number of threads may run one
+/// skeleton at once.
+pub struct Skeleton<O = Array> {
+    baked: Baked,
+    structure: PhantomData<fn() -> O>,
+}
+
+/// Makes a skeleton of what is computed from slots.
+///
+/// For a [`Value`], a tuple or an array of them, or a struct that derives [`OutputTree`](macro@crate::OutputTree).
+pub trait IntoSkeleton: ResultTree<Value> {
+    /// Compiles the computation for the client's default device. The inputs of a run come in the order of these slots.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::SkeletonSlot};
+    ///
+    /// #[derive(OutputTree)]
+    /// struct Moments<T> {
+    ///     mean: T,
+    ///     spread: T,
+    /// }
+    ///
+    /// let client = Client::cpu()?;
+    /// let x = SkeletonSlot::new(DType::F64, [4]).named("x");
+    /// let shift = SkeletonSlot::new(DType::F64, []).named("shift");
+    /// let mean = (&x + &shift).mean(..);
+    /// let spread = x.max(..) - x.min(..);
+    /// let skeleton = Moments { mean, spread }.into_skeleton(&client, &[&x, &shift])?;
+    ///
+    /// let x = client.array(&[1.0, 2.0, 3.0, 6.0], [4])?;
+    /// let moments = skeleton.run(&[&x, &client.array(&[0.5], [])?])?;
+    /// assert_eq!(moments.mean.to_vec::<f64>()?, [3.5]);
+    /// assert_eq!(moments.spread.to_vec::<f64>()?, [5.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first wrong operation; by its name, a slot that is declared twice, one that the results use but that is not
+    /// declared, and one that they do not use; an input of a [`Graph`](crate::graph::Graph) among what they use; what the
+    /// compiler says.
+    #[track_caller]
+    fn into_skeleton(self, client: &Client, slots: &[&SkeletonSlot]) -> Result<Skeleton<Self::Arrays>>;
+}
+
+impl<R: ResultTree<Value>> IntoSkeleton for R {
+    #[track_caller]
+    fn into_skeleton(self, client: &Client, slots: &[&SkeletonSlot]) -> Result<Skeleton<R::Arrays>> {
+        let mut results = Vec::new();
+        self.leaves(&mut results);
+        let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
+        let device = client.default_device();
+        let baked = bake::bake(&slots, &results, R::Arrays::LEAVES, device, Location::caller())?;
+        Ok(Skeleton { baked, structure: PhantomData })
+    }
+}
+
+impl<O: OutputTree> Skeleton<O> {
+    /// Runs the computation on these inputs, one for each slot, in the order in which the slots were declared.
+    ///
+    /// Nothing is planned, compiled or allocated but the results, which may still be computing when this returns.
+    ///
+    /// # Errors
+    ///
+    /// Before anything runs: too few or too many inputs; else, by the name of the slot, the first that is of another client
+    /// or device, was donated, or has not exactly the slot's layout. A slot without a name is told by its position,
+    /// counted from 1. After that: what the plugin says.
+    #[inline]
+    pub fn run(&self, inputs: &[&Array]) -> Result<O> {
+        if !self.baked.fits(inputs) {
+            self.baked.check(inputs)?;
+        }
+        // SAFETY: the inputs were checked, and the skeleton was made with results of the structure `O`.
+        unsafe { self.baked.run(inputs) }
+    }
+}
+
+impl<O> Skeleton<O> {
+    /// What a run needs in memory, as the compiler reckons: known before the first run.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::{MemoryReport, SkeletonSlot}};
+    ///
+    /// let x = SkeletonSlot::new(DType::F32, [4]);
+    /// let skeleton = (&x * 2.0 + 1.0).into_skeleton(&Client::cpu()?, &[&x])?;
+    /// assert_eq!(
+    ///     skeleton.memory_report(),
+    ///     MemoryReport { peak_bytes: 32, output_bytes: 16, argument_bytes: 16, allocations: 1 }
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn memory_report(&self) -> MemoryReport {
+        self.baked.memory
+    }
+
+    /// Dtype and shape of each input, in the order of the slots.
+    pub fn inputs(&self) -> &[Aval] {
+        self.baked.inputs()
+    }
+
+    /// Dtype and shape of each result.
+    pub fn outputs(&self) -> &[Aval] {
+        self.baked.outputs()
+    }
+
+    /// The name of each slot, where it has one.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
+        self.baked.names.iter().map(Option::as_deref)
+    }
+
+    /// The client that compiled it.
+    pub fn client(&self) -> Client {
+        self.baked.client
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> Device {
+        self.baked.device()
+    }
+}
+
+impl<O> fmt::Debug for Skeleton<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Skeleton({} -> {} on {})", list(self.inputs()), list(self.outputs()), self.device())
+    }
+}
