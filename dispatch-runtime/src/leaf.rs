@@ -70,6 +70,33 @@ impl Leaf for Array {
     }
 }
 
+impl<L: Leaf + ?Sized> Leaf for &L {
+    #[inline(always)]
+    fn kind(&self) -> LeafKind<'_> {
+        (**self).kind()
+    }
+
+    #[inline(always)]
+    fn tag(&self) -> u32 {
+        (**self).tag()
+    }
+
+    #[inline(always)]
+    fn dtype(&self) -> DType {
+        (**self).dtype()
+    }
+
+    #[inline(always)]
+    fn shape(&self) -> &[i64] {
+        (**self).shape()
+    }
+
+    #[inline(always)]
+    fn size(&self, rank: usize, i: usize) -> i64 {
+        (**self).size(rank, i)
+    }
+}
+
 impl Leaf for Aval {
     fn kind(&self) -> LeafKind<'_> {
         LeafKind::Abstract(self)

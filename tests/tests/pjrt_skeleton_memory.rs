@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use dispatch_runtime::prelude::*;
-use dispatch_runtime::skeleton::SkeletonSlot;
+use dispatch_runtime::skeleton::{DynamicSkeleton, SkeletonSlot};
 use plugin::client;
 
 /// The system's allocator, with the calls of each thread counted. A plugin has an allocator of its own.
@@ -64,4 +64,21 @@ fn a_run_allocates_nothing() {
     let skeleton = many::<40>(&slots).into_skeleton(&client, &slots.iter().collect::<Vec<_>>()).unwrap();
     let inputs = [&array; 40];
     allocates_nothing(|| drop(skeleton.run(&inputs).unwrap()));
+}
+
+#[test]
+fn a_hit_of_a_dynamic_skeleton_allocates_nothing() {
+    let client = client();
+    let dynamic = DynamicSkeleton::new(&client, 8, |inputs: &[Aval]| {
+        let slots = scalars(inputs.len());
+        let total = slots.iter().fold(Value::scalar(0f32), |sum, slot| sum + slot);
+        total.into_skeleton(&client, &slots.iter().collect::<Vec<_>>())
+    })
+    .unwrap();
+    let array = client.array(&[1f32], []).unwrap();
+    let inputs = [&array; 100];
+    for n in [1, 3, 100] {
+        allocates_nothing(|| drop(dynamic.run(&inputs[..n]).unwrap()));
+        assert_eq!(dynamic.run(&inputs[..n]).unwrap().to_vec::<f32>().unwrap(), [n as f32]);
+    }
 }

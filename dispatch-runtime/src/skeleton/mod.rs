@@ -21,10 +21,14 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! A skeleton takes inputs of one layout. A [`DynamicSkeleton`] makes one for each that comes, and keeps them in the cache
+//! that families have.
+//!
 //! A family is the better choice for a function with a name and a signature; a skeleton is for an expression that a
 //! program puts together while it runs.
 
 mod bake;
+mod dynamic;
 mod memory;
 mod run;
 mod slot;
@@ -33,6 +37,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
+pub use dynamic::DynamicSkeleton;
 pub use memory::MemoryReport;
 pub use slot::SkeletonSlot;
 

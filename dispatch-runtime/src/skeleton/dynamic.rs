@@ -1,0 +1,244 @@
+//! Skeletons by the layouts of their inputs.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::Skeleton;
+use super::bake::Baked;
+use crate::array::{TAG, head};
+use crate::aval::short;
+use crate::cache::{Cache, Cached, EvictionPolicy, Lru, Part, Pin, Stats};
+use crate::error::counted;
+use crate::executable::check_place;
+use crate::key::Sink;
+use crate::leaf::Leaf;
+use crate::tree::OutputTree;
+use crate::{Array, Aval, Client, Error, Result};
+
+/// Skeletons that are made when inputs of new layouts come, and kept for the next ones: a bounded cache, that of families,
+/// keyed by the layouts of all inputs.
+///
+/// ```
+/// use dispatch_runtime::{prelude::*, skeleton::{DynamicSkeleton, SkeletonSlot}};
+///
+/// let client = Client::cpu()?;
+/// let twice = DynamicSkeleton::new(&client, 8, |inputs: &[Aval]| {
+///     let x = SkeletonSlot::new(inputs[0].dtype(), inputs[0].shape());
+///     (&x * 2).into_skeleton(&client, &[&x])
+/// })?;
+///
+/// let a = client.array(&[1f32, 2.0], [2])?;
+/// let b = client.array(&[1i32, 2, 3], [3])?;
+/// assert_eq!(twice.run(&[&a])?.to_vec::<f32>()?, [2.0, 4.0]);
+/// assert_eq!(twice.run(&[&b])?.to_vec::<i32>()?, [2, 4, 6]);
+/// assert_eq!(twice.run(&[&a])?.to_vec::<f32>()?, [2.0, 4.0]); // built before
+/// assert_eq!((twice.len(), twice.stats().compiles, twice.stats().hits), (2, 2, 1));
+///
+/// assert!(twice.contains(&[&a]) && twice.contains(&[Aval::new(DType::I32, [3])]));
+/// assert!(twice.remove(&[&a]) && !twice.contains(&[&a]));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// The build function gets the layouts of the inputs of one call, and makes a skeleton for just these; it may borrow. It runs
+/// once for each list of layouts: threads that ask for the same one meanwhile wait, and get the same skeleton or the same
+/// error. When it fails, panics, or makes a skeleton for other layouts, nothing is kept, and the next call tries again.
+///
+/// Which skeleton goes when the cache is full is up to the policy `P`; [`EvictionPolicy`] says when it is asked.
+pub struct DynamicSkeleton<F, P: EvictionPolicy = Lru, O = Array> {
+    client: Client,
+    build: F,
+    cache: Cache<Baked>,
+    of: PhantomData<fn(P) -> O>,
+}
+
+impl<F, O> DynamicSkeleton<F, Lru, O>
+where
+    F: Fn(&[Aval]) -> Result<Skeleton<O>>,
+    O: OutputTree,
+{
+    /// An empty cache for at most so many skeletons, of which the one goes that was not used for longest.
+    ///
+    /// # Errors
+    ///
+    /// The capacity is 0.
+    pub fn new(client: &Client, capacity: usize, build: F) -> Result<Self> {
+        DynamicSkeleton::with_policy(client, capacity, Lru, build)
+    }
+}
+
+impl<F, P, O> DynamicSkeleton<F, P, O>
+where
+    F: Fn(&[Aval]) -> Result<Skeleton<O>>,
+    P: EvictionPolicy,
+    O: OutputTree,
+{
+    /// An empty cache with another policy.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::{DynamicSkeleton, SkeletonSlot}};
+    ///
+    /// let client = Client::cpu()?;
+    /// let build = |inputs: &[Aval]| {
+    ///     let x = SkeletonSlot::new(inputs[0].dtype(), inputs[0].shape());
+    ///     x.exp().into_skeleton(&client, &[&x])
+    /// };
+    /// let exp = DynamicSkeleton::with_policy(&client, 1, Unbounded, build)?;
+    /// for n in 1..=3 {
+    ///     exp.run(&[&client.array(&vec![0f32; n], [n as i64])?])?;
+    /// }
+    /// assert_eq!(exp.len(), 3);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The capacity is 0.
+    pub fn with_policy(client: &Client, capacity: usize, policy: P, build: F) -> Result<Self> {
+        let cache = Cache::new("the dynamic skeleton", capacity, Box::new(policy))?;
+        Ok(DynamicSkeleton { client: *client, build, cache, of: PhantomData })
+    }
+
+    /// Runs the skeleton for inputs of these layouts, which is built first if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// Before the cache is asked, by its position: an input of another client, not on the client's default device, or donated.
+    /// Then that of the build function; [`Error::Panic`] if it panics; [`Error::Program`] if its skeleton is for other
+    /// layouts, or another device; [`Error::Recursive`] if it asks for its own layouts. Then what the plugin says.
+    #[inline]
+    pub fn run(&self, inputs: &[&Array]) -> Result<O> {
+        if !self.placed(inputs) {
+            self.check(inputs)?;
+        }
+        let entry = match self.cache.find(|sink| encode(inputs, sink)) {
+            Some(entry) => entry,
+            None => self.make(inputs)?,
+        };
+        // SAFETY: the inputs are alive and in place, as was checked; an entry's slots have the layouts of its key, and
+        // equal keys mean equal layouts. `build` makes skeletons of the structure `O`.
+        unsafe { entry.run(inputs) }
+    }
+
+    /// Whether all inputs are alive and on the device of the skeletons.
+    #[inline(always)]
+    fn placed(&self, inputs: &[&Array]) -> bool {
+        let here = head(TAG, self.client.default_device().index());
+        inputs.iter().all(|array| array.head() | u64::from(TAG) == here && array.client() == self.client)
+    }
+
+    /// The error of the first input that is not.
+    #[cold]
+    #[inline(never)]
+    fn check(&self, inputs: &[&Array]) -> Result<()> {
+        let device = self.client.default_device();
+        let mut inputs = inputs.iter().enumerate();
+        inputs.try_for_each(|(i, array)| check_place(|| (i + 1).to_string(), array, device))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self, inputs: &[&Array]) -> Result<Pin<'_, Baked>> {
+        let build = || {
+            let layouts: Vec<Aval> = inputs.iter().map(|array| array.aval()).collect();
+            let Skeleton { baked, .. } = (self.build)(&layouts)?;
+            self.check_built(&baked, &layouts)?;
+            Ok(baked)
+        };
+        self.cache.get_or_build(|sink| encode(inputs, sink), || describe(inputs), build)
+    }
+
+    /// An error unless a skeleton is for these layouts, and runs where it should.
+    fn check_built(&self, baked: &Baked, layouts: &[Aval]) -> Result<()> {
+        let wrong =
+            |expected, got| Err(Error::Program { family: "the dynamic skeleton".into(), expected, got });
+        let device = self.client.default_device();
+        if baked.device() != device {
+            let other = if baked.client != self.client { " of another client" } else { "" };
+            return wrong(format!("must run on {device}"), format!("it runs on {}{other}", baked.device()));
+        }
+        let slots = baked.inputs();
+        if slots.len() != layouts.len() {
+            return wrong(
+                format!("must take {}", counted(layouts.len(), "argument")),
+                format!("it takes {}", slots.len()),
+            );
+        }
+        match slots.iter().zip(layouts).position(|(slot, layout)| slot != layout) {
+            Some(i) => wrong(
+                format!("must take `{}` as {}, which it was built for", baked.path(i), layouts[i]),
+                format!("it takes {}", slots[i]),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<F, P: EvictionPolicy, O> DynamicSkeleton<F, P, O> {
+    /// Whether there is a skeleton for inputs of these layouts: arrays, or [`Aval`]s. Changes neither recency nor counters.
+    pub fn contains<L: Leaf>(&self, layouts: &[L]) -> bool {
+        self.cache.contains(|sink| encode(layouts, sink))
+    }
+
+    /// Takes out the skeleton for inputs of these layouts, arrays or [`Aval`]s; false if there is none. If it runs at this
+    /// moment it is dropped after that.
+    pub fn remove<L: Leaf>(&self, layouts: &[L]) -> bool {
+        self.cache.remove(|sink| encode(layouts, sink))
+    }
+
+    /// Takes out all skeletons.
+    pub fn clear(&self) {
+        self.cache.clear();
+    }
+
+    /// How many skeletons there are.
+    pub fn len(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.cache.is_empty()
+    }
+
+    /// The capacity that it was made with.
+    pub fn capacity(&self) -> usize {
+        self.cache.capacity()
+    }
+
+    /// Hits, misses, compiles, evictions, entries and bytes.
+    pub fn stats(&self) -> Stats {
+        self.cache.stats()
+    }
+
+    /// What there is, the last used first: the layout of each input, hits and size.
+    pub fn entries(&self) -> Vec<Cached> {
+        self.cache.entries()
+    }
+}
+
+/// The layouts as words of a key: their number; then of each the tag, which has the rank, and the sizes.
+#[inline(always)]
+fn encode<L: Leaf>(layouts: &[L], sink: &mut Sink<'_>) {
+    sink.word(layouts.len() as u64);
+    for layout in layouts {
+        sink.word(layout.tag().into());
+        layout.shape().iter().for_each(|&n| sink.word(n as u64));
+    }
+}
+
+fn describe<L: Leaf>(layouts: &[L]) -> Vec<Part> {
+    let part = |(i, layout): (usize, &L)| Part {
+        name: format!("input {}", i + 1),
+        value: short(layout.dtype(), layout.shape()),
+    };
+    layouts.iter().enumerate().map(part).collect()
+}
+
+impl<F, P: EvictionPolicy, O> fmt::Debug for DynamicSkeleton<F, P, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicSkeleton")
+            .field("capacity", &self.capacity())
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
