@@ -2,7 +2,7 @@
 //!
 //! Between such a function and who started the program there are frames of XLA, over which R must not jump. So a jump ends
 //! where the function was called, the program fails, and the jump goes on where the program was started: [`run`]. That
-//! holds if nothing of R runs in between; so whatever runs R code during a run is a [`Pause`]. Who starts programs in
+//! holds if nothing of R runs in between; so whatever runs R code during a run is a `Pause`. Who starts programs in
 //! another way gets the failure of the program only.
 //!
 //! R functions are called by the copy of this crate that `pjrtdispatch` has. Other packages see its state, and have the jump
@@ -58,7 +58,7 @@ impl Drop for Before {
 }
 
 /// Starts a program, on R's thread: what `start` gives, and a jump of R that has to go on now, if there is one. Nothing of R
-/// runs in `start` but what the program calls, and what is a [`Pause`].
+/// runs in `start` but what the program calls, and what is a `Pause`.
 #[inline]
 pub fn run<T>(start: impl FnOnce() -> T) -> (T, Result<()>) {
     let before = Before(replace(INSIDE));
@@ -102,7 +102,7 @@ impl Pause {
     }
 }
 
-/// Has a jump out of a function wait for the end of the run, after the function's [`Pause`]; whether there is a run.
+/// Has a jump out of a function wait for the end of the run, after the function's `Pause`; whether there is a run.
 pub(crate) fn keep(token: Token) -> bool {
     match replace(LEFT) {
         INSIDE => {
