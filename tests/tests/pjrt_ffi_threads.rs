@@ -123,6 +123,61 @@ fn a_handler_that_runs_a_program_gets_its_result_or_an_error_and_never_hangs() {
     });
 }
 
+/// The program that a task on the pool runs, in [`runs_on_the_pool`].
+static INNER: std::sync::OnceLock<Executable> = std::sync::OnceLock::new();
+
+fn run_inner() -> ffi::Result<()> {
+    let inner = INNER.get().expect("it has been compiled");
+    assert_eq!(inner.execute(&[&matrix()])?[0].to_vec::<f32>()?.len(), 4);
+    Ok(())
+}
+
+/// Waits for a program in a task, which the program waits for.
+#[ffi_handler]
+fn runs_on_the_pool(
+    #[arg] _x: ffi::AnyBuffer,
+    #[ret] _out: ffi::AnyBufferMut,
+    #[ctx] pool: ffi::ThreadPool,
+) -> ffi::Future {
+    pool.spawn(run_inner)
+}
+
+/// Waits for tasks that wait for a program.
+#[ffi_handler]
+fn scopes_on_the_pool(
+    #[arg] _x: ffi::AnyBuffer,
+    #[ret] _out: ffi::AnyBufferMut,
+    #[ctx] pool: ffi::ThreadPool,
+) -> ffi::Result<()> {
+    let outcomes = std::sync::Mutex::new(Vec::new());
+    pool.scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| outcomes.lock().unwrap().push(run_inner()));
+        }
+    })?;
+    outcomes.into_inner().unwrap().into_iter().collect()
+}
+
+#[test]
+fn a_task_on_the_pool_that_runs_a_program_gets_its_result_or_an_error_and_never_hangs() {
+    without_hanging(|| {
+        let client = client();
+        client.register_ffi_closure("pool_copy", |args, rets, _| copy(args, rets)).unwrap();
+        client.register_ffi_handler("runs_on_the_pool", &RUNS_ON_THE_POOL).unwrap();
+        client.register_ffi_handler("scopes_on_the_pool", &SCOPES_ON_THE_POOL).unwrap();
+        INNER.get_or_init(|| large("pool_copy", 4));
+        for target in ["runs_on_the_pool", "scopes_on_the_pool"] {
+            let outs = large(target, 1).execute(&[&matrix()]);
+            if let Err(error) = outs.and_then(|outs| outs[0].to_vec::<f32>()) {
+                let error = error.to_string();
+                assert!(error.contains("waiting in an FFI handler for a program"), "{error}");
+            }
+        }
+        // The plugin is as it was.
+        assert!(large("pool_copy", 2).execute(&[&matrix()]).unwrap()[1].to_vec::<f32>().is_ok());
+    });
+}
+
 /// A typed handler, executed by several threads at once.
 #[ffi_handler]
 fn scale(

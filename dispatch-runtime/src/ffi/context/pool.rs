@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{Cx, FromCall};
 use crate::engine::host::panic_text;
+use crate::ffi::entry::as_call;
 use crate::ffi::future::{self, Caught, Future, promise};
 use crate::ffi::{Call, Error, Result};
 use crate::warning;
@@ -128,7 +129,7 @@ impl<'a> ThreadPool<'a> {
 unsafe extern "C" fn run_task(data: *mut c_void) {
     // SAFETY: by the caller's promise.
     let task = unsafe { Box::from_raw(data.cast::<Task>()) };
-    task();
+    as_call(task);
 }
 
 /// Where tasks are spawned: see [`ThreadPool::scope`].
