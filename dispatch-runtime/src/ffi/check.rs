@@ -393,33 +393,15 @@ pub(super) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n [u8]>) 
 
 /// The name that is nearly this one.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n [u8]>) -> Option<String> {
-    let wanted: Vec<char> = name.to_lowercase().chars().collect();
-    let allowed = (wanted.len() / 3).max(1);
+    let wanted = name.to_lowercase();
+    let letters = wanted.chars().count();
+    let allowed = (letters / 3).max(1);
     let near = names.filter_map(|other| {
         // Names in a frame can be of any length, those that are near cannot.
-        let other =
-            std::str::from_utf8(other).ok().filter(|other| other.len() <= 4 * (wanted.len() + allowed))?;
-        let edits = edits(&wanted, &other.to_lowercase().chars().collect::<Vec<_>>());
+        let other = std::str::from_utf8(other).ok().filter(|other| other.len() <= 4 * (letters + allowed))?;
+        let edits = strsim::osa_distance(&wanted, &other.to_lowercase());
         // Another letter is another name, not a misspelt one.
-        (edits <= allowed && edits < wanted.len()).then_some((edits, other))
+        (edits <= allowed && edits < letters).then_some((edits, other))
     });
     near.min_by_key(|(edits, _)| *edits).map(|(_, near)| near.to_owned())
-}
-
-/// How many letters to put in, leave out, replace or swap with their neighbours.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }

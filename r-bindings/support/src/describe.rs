@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 
+use dispatch_runtime::Aval;
+
 use crate::data::elements;
 use crate::ffi::*;
 use crate::string;
@@ -100,4 +102,11 @@ pub fn with_article(noun: &str) -> String {
     let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'A', 'E', 'I', 'O'])
         || (noun.starts_with('R') && noun[1..].starts_with(|c: char| c.is_uppercase()));
     format!("{} {noun}", if vowel { "an" } else { "a" })
+}
+
+/// What an array is to be: `f32[2,3]`.
+#[cold]
+pub fn aval(aval: &Aval) -> String {
+    let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
+    format!("{}[{}]", aval.dtype(), sizes.join(","))
 }

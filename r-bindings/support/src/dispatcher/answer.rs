@@ -189,9 +189,3 @@ pub(super) fn avals(atoms: &Atoms, x: SEXP, field: &str, optional: bool) -> Resu
         })
         .collect()
 }
-
-/// `f32[2,3]`
-pub(super) fn short(aval: &Aval) -> String {
-    let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
-    format!("{}[{}]", aval.dtype(), sizes.join(","))
-}

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use dispatch_runtime::cache::Weigh;
 use dispatch_runtime::{Array, Aval, Client, DType, Device, Executable};
 
-use super::answer::{self, Answer, short, wrong};
+use super::answer::{self, Answer, wrong};
 use super::call::Call;
 use super::held::Slot;
 use super::leaves::Leaf;
@@ -140,8 +140,8 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
         return Err(wrong("out_avals", expected, claimed.len()));
     }
     if let Some(i) = (0..outputs.len()).find(|&i| claimed[i] != outputs[i]) {
-        let expected = format!("{} as result {}, which `exec` gives", short(&outputs[i]), i + 1);
-        return Err(wrong("out_avals", expected, short(&claimed[i])));
+        let expected = format!("{} as result {}, which `exec` gives", describe::aval(&outputs[i]), i + 1);
+        return Err(wrong("out_avals", expected, describe::aval(&claimed[i])));
     }
 
     let constants = answer.constants(device)?;
@@ -169,8 +169,8 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
             let field = format!("const_arrays[[{}]]", i + 1);
             return Err(wrong(
                 &field,
-                format!("{}, which `exec` takes", short(take)),
-                short(&constant.aval()),
+                format!("{}, which `exec` takes", describe::aval(take)),
+                describe::aval(&constant.aval()),
             ));
         }
     }
@@ -178,7 +178,11 @@ fn read_program(call: &Call<'_>, answer: &Answer, structure: Structure) -> Resul
     for (i, (phantom, take)) in phantoms.iter().zip(&takes[constants.len() + inputs..]).enumerate() {
         if phantom != take {
             let field = format!("phantom_specs[[{}]]", i + 1);
-            return Err(wrong(&field, format!("{}, which `exec` takes", short(take)), short(phantom)));
+            return Err(wrong(
+                &field,
+                format!("{}, which `exec` takes", describe::aval(take)),
+                describe::aval(phantom),
+            ));
         }
     }
     let aliased = executable.compiled().aliased();
@@ -255,13 +259,14 @@ fn read_uploads(call: &Call<'_>, answer: &Answer, takes: &[Aval]) -> Result<Vec<
         let dtype = upload.unwrap_or_else(|| array_dtype(call, leaf));
         if dtype != take.dtype() || !shape.clone_eq(take.shape()) {
             let shape: Vec<i64> = aval.shape_i64().collect();
-            let got = Aval::try_new(dtype, &shape).map_or_else(|| "another".into(), |aval| short(&aval));
+            let got =
+                Aval::try_new(dtype, &shape).map_or_else(|| "another".into(), |aval| describe::aval(&aval));
             let field = if leaf.is_array || dtype == take.dtype() { "exec" } else { FIELD };
             let expected = match field {
                 "exec" => format!("a program that takes `{}` as {got}", path(i)?),
                 _ => format!("{} for `{}`, which `exec` takes", take.dtype(), path(i)?),
             };
-            let got = if field == "exec" { short(take) } else { dtype.to_string() };
+            let got = if field == "exec" { describe::aval(take) } else { dtype.to_string() };
             return Err(wrong(field, expected, got));
         }
         uploads.push(upload);

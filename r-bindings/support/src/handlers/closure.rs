@@ -184,7 +184,7 @@ fn array(operand: AnyBuffer<'_>, number: usize) -> Result<Root> {
 fn write(mut result: AnyBufferMut<'_>, value: SEXP, path: &str) -> Result<()> {
     let (dtype, shape) = (dtype(result.dtype(), path)?, result.shape());
     let wrong = |got: String| {
-        let expected = format!("what becomes {}", short(&Aval::new(dtype, shape)));
+        let expected = format!("what becomes {}", describe::aval(&Aval::new(dtype, shape)));
         Err(Fault::argument("value", path, expected, got))
     };
     // SAFETY: the answer is rooted until its results are written.
@@ -207,12 +207,6 @@ fn write(mut result: AnyBufferMut<'_>, value: SEXP, path: &str) -> Result<()> {
     let array: Array = upload_data(data, dtype, shape, host().default_device(), Check::Wrong, path)?;
     array.read_bytes(result.bytes_mut())?;
     Ok(())
-}
-
-/// `f32[2,3]`
-fn short(aval: &Aval) -> String {
-    let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
-    format!("{}[{}]", aval.dtype(), sizes.join(","))
 }
 
 const NO_NUL: &str = "which strings of R cannot hold";
