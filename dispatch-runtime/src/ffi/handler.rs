@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 use std::fmt;
 
+use super::abi;
 use super::api::StageSet;
 use super::entry::{self, Declared};
 use super::spec::Spec;
-use super::{abi, spec};
 
 /// The C function behind a handler.
 pub type Entry = unsafe extern "C" fn(*mut abi::XLA_FFI_CallFrame) -> *mut abi::XLA_FFI_Error;
@@ -63,12 +63,6 @@ impl Handler {
     /// The bits of `XLA_FFI_Handler_Traits`.
     pub fn traits(&self) -> u32 {
         if self.spec.command_buffer { abi::COMMAND_BUFFER_COMPATIBLE } else { 0 }
-    }
-
-    /// The type of the state that the handler's `instantiate` stage makes.
-    #[doc(hidden)]
-    pub fn state(&self) -> Option<&'static spec::StateType> {
-        self.spec.stages.instantiate.map_or(self.spec.state.as_ref(), |stage| stage.spec.state.as_ref())
     }
 }
 

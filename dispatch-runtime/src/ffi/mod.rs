@@ -172,7 +172,7 @@ pub mod private {
     pub use super::entry::{Declared, enter};
     pub use super::frame::{Span, disjoint};
     pub use super::pattern::{Captures, Constraint, Pattern, PatternDim, PatternLead, size};
-    pub use super::spec::{AttrSpec, Param, Spec, Stages, StateType};
+    pub use super::spec::{AttrSpec, Param, Spec, Stages};
     pub use super::*;
     pub use crate::DType;
     pub use crate::family::{dim, dim_back, lead, same_sizes};

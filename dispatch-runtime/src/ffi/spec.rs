@@ -1,7 +1,6 @@
 //! The signature of a handler as data: what messages, callers and the registry read.
 
-use std::any::TypeId;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use super::abi;
 use super::attribute::AttrType;
@@ -57,14 +56,10 @@ pub struct Spec {
     pub attrs: &'static [AttrSpec],
     /// Whether other attributes are no error, because the function takes the dictionary of all.
     pub open_attrs: bool,
-    /// Whether the function reads data of the execution, so that there must be an execute context.
-    pub user_data: bool,
     /// Whether calls may be recorded into a command buffer.
     pub command_buffer: bool,
     /// The handlers of the other stages.
     pub stages: Stages,
-    /// The type of the state that this function, if it is for a stage before the execution, makes.
-    pub state: Option<StateType>,
 }
 
 impl Spec {
@@ -147,36 +142,5 @@ impl Stages {
             abi::stage::INITIALIZE => self.initialize,
             _ => None,
         }
-    }
-}
-
-/// The type of a state, without being generic over it.
-#[derive(Clone, Copy)]
-pub struct StateType {
-    /// Which Rust type it is.
-    pub id: fn() -> TypeId,
-    /// Its name.
-    pub name: fn() -> &'static str,
-    /// Drops a box of it.
-    pub drop: abi::Deleter,
-}
-
-impl StateType {
-    /// That of a Rust type.
-    pub const fn of<T: Send + Sync + 'static>() -> StateType {
-        StateType { id: TypeId::of::<T>, name: std::any::type_name::<T>, drop: drop_box::<T> }
-    }
-}
-
-/// Drops a `Box<T>`.
-///
-/// # Safety
-///
-/// `object` is that of `Box::into_raw`, and used by nobody any more.
-unsafe extern "C" fn drop_box<T>(object: *mut c_void) {
-    // SAFETY: by the contract of this function. A panic must not reach XLA, which calls this.
-    let dropped = std::panic::catch_unwind(|| drop(unsafe { Box::from_raw(object.cast::<T>()) }));
-    if let Err(panic) = dropped {
-        std::mem::forget(panic);
     }
 }

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use super::super::scope::{Scope, code, plain};
 use super::static_of;
-use crate::syntax::{Attr, Ctx, Handler, HandlerKind, HandlerParam, Place, Returns, Sharing, Side};
+use crate::syntax::{Attr, Handler, HandlerKind, HandlerParam, Place, Sharing, Side};
 
 /// The value of the `Spec`.
 pub(super) fn spec(handler: &Handler, scope: &Scope<'_>) -> TokenStream {
@@ -21,16 +21,8 @@ pub(super) fn spec(handler: &Handler, scope: &Scope<'_>) -> TokenStream {
     let (rest_args, rest_rets) = (rest(handler, Side::Arg), rest(handler, Side::Ret));
     let attrs = sorted(handler).into_iter().map(|(_, attr)| attr_spec(attr));
     let open_attrs = handler.takes_all_attrs();
-    let (user_data, command_buffer) = (user_data(handler), options.command_buffer);
+    let command_buffer = options.command_buffer;
     let stages = stages(handler);
-    let state = match &handler.returns {
-        Returns::State(ty) => {
-            let of =
-                quote_spanned! {ty.span().resolved_at(Span::mixed_site())=> __dispatch::ffi::StateType::of };
-            code! { ::core::option::Option::Some(#of::<#ty>()) }
-        }
-        _ => code! { ::core::option::Option::None },
-    };
     code! {
         __dispatch::ffi::Spec {
             name: #name,
@@ -43,10 +35,8 @@ pub(super) fn spec(handler: &Handler, scope: &Scope<'_>) -> TokenStream {
             rest_rets: #rest_rets,
             attrs: &[#(#attrs),*],
             open_attrs: #open_attrs,
-            user_data: #user_data,
             command_buffer: #command_buffer,
             stages: #stages,
-            state: #state,
         }
     }
 }
@@ -105,21 +95,6 @@ fn rest(handler: &Handler, side: Side) -> TokenStream {
             code! { ::core::option::Option::Some(#name) }
         }
         None => code! { ::core::option::Option::None },
-    }
-}
-
-/// Whether one of the context values reads data of the execution.
-fn user_data(handler: &Handler) -> TokenStream {
-    let reads = handler.params.iter().filter_map(|param| match &param.kind {
-        HandlerKind::Ctx(Ctx::UserData(_)) => Some(&param.ty),
-        _ => None,
-    });
-    let reads: Vec<TokenStream> =
-        reads.map(|ty| code! { <#ty as __dispatch::ffi::FromCall<'_>>::USER_DATA }).collect();
-    if reads.is_empty() {
-        code! { false }
-    } else {
-        code! { #(#reads)||* }
     }
 }
 

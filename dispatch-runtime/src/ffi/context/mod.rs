@@ -24,10 +24,6 @@ use super::{Call, Error, Result};
     note = "parameters with `#[ctx]` are the types of `dispatch_runtime::ffi` for it: `ThreadPool`, `DeviceOrdinal`, `RunId`, `UserData<'_, T>`, `State<'_, T>`, `Stream`, `Scratch`"
 )]
 pub trait FromCall<'a>: sealed::Sealed + Sized {
-    /// Whether it reads data of the execution, so that there must be an execute context.
-    #[doc(hidden)]
-    const USER_DATA: bool = false;
-
     /// The value in this call.
     #[doc(hidden)]
     fn from_call(call: &Call<'a>) -> Result<Self>;

@@ -115,8 +115,6 @@ fn data<'a>(call: &Call<'a>) -> Result<Option<&'a ExecutionData>> {
 }
 
 impl<'a, T: Any + Send + Sync> FromCall<'a> for UserData<'a, T> {
-    const USER_DATA: bool = true;
-
     fn from_call(call: &Call<'a>) -> Result<UserData<'a, T>> {
         let data = data(call)?;
         data.and_then(|data| data.get()).map(UserData).ok_or_else(|| {
@@ -131,8 +129,6 @@ impl<'a, T: Any + Send + Sync> FromCall<'a> for UserData<'a, T> {
 }
 
 impl<'a, T: Any + Send + Sync> FromCall<'a> for Option<UserData<'a, T>> {
-    const USER_DATA: bool = true;
-
     fn from_call(call: &Call<'a>) -> Result<Option<UserData<'a, T>>> {
         Ok(data(call)?.and_then(|data| data.get()).map(UserData))
     }

@@ -24,10 +24,8 @@ static SPEC: Spec = Spec {
     rest_rets: Some("rets"),
     attrs: &[],
     open_attrs: true,
-    user_data: false,
     command_buffer: false,
     stages: Stages::NONE,
-    state: None,
 };
 
 /// The closure as the registry takes it, and ends it.

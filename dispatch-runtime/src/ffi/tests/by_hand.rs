@@ -97,10 +97,8 @@ pub(crate) static ROTATE_ADD: ffi::Handler = {
             optional: true,
         }],
         open_attrs: false,
-        user_data: false,
         command_buffer: false,
         stages: __ffi::Stages::NONE,
-        state: None,
     };
 
     struct Declared;

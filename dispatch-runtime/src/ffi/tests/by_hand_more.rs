@@ -240,11 +240,9 @@ pub(super) static EVERYTHING: ffi::Handler = {
             },
         ],
         open_attrs: false,
-        user_data: <StageNumber as __ffi::FromCall<'_>>::USER_DATA,
         command_buffer: true,
         // `make_plan` gives `MAKE_PLAN`.
         stages: __ffi::Stages { instantiate: Some(&MAKE_PLAN), prepare: None, initialize: None },
-        state: None,
     };
 
     struct Declared;
@@ -391,10 +389,8 @@ static MAKE_PLAN: ffi::Handler = {
         rest_rets: None,
         attrs: &[],
         open_attrs: true,
-        user_data: false,
         command_buffer: false,
         stages: __ffi::Stages::NONE,
-        state: Some(__ffi::StateType::of::<Plan>()),
     };
 
     struct Declared;
@@ -483,10 +479,8 @@ pub(super) static SCALE_IN_PLACE: ffi::Handler = {
             optional: false,
         }],
         open_attrs: false,
-        user_data: false,
         command_buffer: false,
         stages: __ffi::Stages::NONE,
-        state: None,
     };
 
     struct Declared;

@@ -74,10 +74,8 @@ macro_rules! declare {
                 rest_rets: [$(Some(stringify!($rest_rets)),)? None][0],
                 attrs: &[],
                 open_attrs: true,
-                user_data: false,
                 command_buffer: false,
                 stages: __ffi::Stages::NONE,
-                state: None,
             };
 
             struct Declared;

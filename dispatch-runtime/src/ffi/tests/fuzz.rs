@@ -111,10 +111,8 @@ static WALK_SPEC: Spec = Spec {
     rest_rets: Some("rets"),
     attrs: &[],
     open_attrs: true,
-    user_data: false,
     command_buffer: true,
     stages: Stages::NONE,
-    state: None,
 };
 
 fn walk(attrs: Dictionary<'_>) -> usize {
