@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::buffer::{Argument, Buffer, BufferMut, Described, Named, Output, Want, make_bools};
-use super::frame::{Slot, Span};
+use super::slot::{Slot, Span};
 use super::{DataType, Error, Result, check};
 use crate::aval::shape_text;
 use crate::{DType, Element};

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::slice;
 
 use super::DataType;
-use super::frame::{Slot, Span};
+use super::slot::{Slot, Span};
 use crate::aval::shape_text;
 use crate::signature::DTypeSpec;
 use crate::{DType, Element, host};

@@ -5,7 +5,8 @@
 
 use super::attribute::{Dictionary, Mismatch};
 use super::buffer::find_no_bool;
-use super::frame::{Call, Slot};
+use super::frame::Call;
+use super::slot::Slot;
 use super::spec::{AttrSpec, Spec};
 use super::{DataType, Error, Result, mend};
 use crate::aval::shape_text;

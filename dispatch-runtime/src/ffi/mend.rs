@@ -11,7 +11,8 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 use super::abi::{XLA_FFI_Buffer, XLA_FFI_CallFrame};
-use super::frame::{Call, Slot, Span};
+use super::frame::Call;
+use super::slot::{Slot, Span};
 
 /// Where the data of a buffer are; nowhere if there is none, or it is malformed.
 pub(super) fn span(slot: Option<Slot<'_>>) -> Span {
@@ -25,7 +26,7 @@ const FEW: usize = 64;
 
 impl Call<'_> {
     /// Whether no result shares memory with an argument, but for the one whose contents it takes over, or with another
-    /// result: [`disjoint`](super::frame::disjoint) for signatures that do not say how many there are.
+    /// result: [`disjoint`](super::slot::disjoint) for signatures that do not say how many there are.
     pub fn separate(&self) -> bool {
         let (args, rets) = (self.arg_count(), self.ret_count());
         let aliases = self.spec().params.iter().any(|param| param.alias.is_some());

@@ -133,6 +133,7 @@ mod mend;
 mod pattern;
 pub mod registry;
 mod remaining;
+mod slot;
 mod spec;
 #[cfg(any(test, feature = "fake"))]
 pub mod testing;
@@ -170,8 +171,8 @@ pub mod private {
     pub use super::buffer::{Rank, Want, leading, span};
     pub use super::context::leave;
     pub use super::entry::{Declared, enter};
-    pub use super::frame::{Span, disjoint};
     pub use super::pattern::{Captures, Constraint, Pattern, PatternDim, PatternLead, size};
+    pub use super::slot::{Span, disjoint};
     pub use super::spec::{AttrSpec, Param, Spec, Stages};
     pub use super::*;
     pub use crate::DType;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::any::{AnyBuffer, AnyBufferMut};
 use super::buffer::{Argument, Buffer, BufferMut, Named, Output, Want};
-use super::frame::Slot;
+use super::slot::Slot;
 use super::{Error, Result};
 use crate::Element;
 

@@ -83,11 +83,13 @@ pub(crate) fn take() -> Result<()> {
 }
 
 /// R code that runs during a run, as long as this lives. On R's thread only.
-pub(crate) struct Pause(#[allow(dead_code)] Before);
+pub(crate) struct Pause {
+    _before: Before,
+}
 
 impl Pause {
     pub fn begin() -> Pause {
-        Pause(Before(replace(OUTSIDE)))
+        Pause { _before: Before(replace(OUTSIDE)) }
     }
 
     /// [`Pause::begin`] for a function that a program calls; none if the program was left by another before.
@@ -97,7 +99,7 @@ impl Pause {
                 replace(LEFT);
                 None
             }
-            before => Some(Pause(Before(before))),
+            before => Some(Pause { _before: Before(before) }),
         }
     }
 }
