@@ -24,32 +24,34 @@ pub fn owner(package: &str) -> String {
     format!("package {package}")
 }
 
-/// Called when a package is loaded, after [`family::attach`](crate::family::attach): registers its handlers for the CPU.
-///
-/// An error if a target has the name of another package's, which names both; then none of the package's is registered.
+/// Called when a package is loaded, after [`family::attach`](crate::family::attach): [`register`].
 pub fn attach(package: &str, handlers: &[&'static Handler]) -> savvy::Result<savvy::Sexp> {
-    entry(|| {
-        let owner = owner(package);
-        for handler in handlers {
-            let of = Registration::of(handler.target(), Platform::Host, handler);
-            let registration = Registration { owner: &owner, ..of };
-            // SAFETY: a handler of this runtime is what the registry takes.
-            let done = unsafe { registry::register(&registration) };
-            if let Err(error) = done {
-                registry::remove_owner(&owner);
-                return Err(error.into());
-            }
-        }
-        Ok(nil())
-    })
+    entry(|| register(package, handlers).map(|()| nil()))
 }
 
 /// Called when a package is unloaded: programs that call its handlers fail from then on, with an error that says why.
 pub fn detach(package: &str) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        registry::remove_owner(&owner(package));
+        remove(package);
         Ok(nil())
     })
+}
+
+/// Registers the handlers of a package for the CPU.
+///
+/// An error if a target has the name of another package's, which names both; then none of the package's is registered.
+pub fn register(package: &str, handlers: &[&'static Handler]) -> Result<()> {
+    let owner = owner(package);
+    for handler in handlers {
+        let of = Registration::of(handler.target(), Platform::Host, handler);
+        // SAFETY: a handler of this runtime is what the registry takes.
+        let done = unsafe { registry::register(&Registration { owner: &owner, ..of }) };
+        if let Err(error) = done {
+            registry::remove_owner(&owner);
+            return Err(error.into());
+        }
+    }
+    Ok(())
 }
 
 /// Removes the handlers that belong to a package; how many there were.

@@ -9,8 +9,7 @@ mod orgqr;
 mod print_tensor;
 mod svd;
 
-use dispatch_r::Result;
-use dispatch_runtime::ffi::registry::{self, Entry, Platform, Registration, StageSet};
+use dispatch_r::{handlers, Result};
 use dispatch_runtime::ffi::Handler;
 
 static TARGETS: [&Handler; 6] =
@@ -19,19 +18,5 @@ static TARGETS: [&Handler; 6] =
 /// Registers all. Called when the package is loaded: the plugin gets them with its first client.
 pub(crate) fn register() -> Result<()> {
     lapack::locate();
-    for handler in TARGETS {
-        // SAFETY: what the attribute makes of a function is made to be registered.
-        unsafe {
-            registry::register(&Registration {
-                target: handler.target(),
-                platform: Platform::Host,
-                entry: Entry::Function(handler.entry()),
-                stages: StageSet::EXECUTE,
-                traits: handler.traits(),
-                owner: "pjrtdispatch",
-                name: handler.name(),
-            })?;
-        }
-    }
-    Ok(())
+    handlers::register("pjrtdispatch", &TARGETS)
 }
