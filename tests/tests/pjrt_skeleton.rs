@@ -288,3 +288,25 @@ fn one_skeleton_runs_on_several_threads() {
         }
     });
 }
+
+#[test]
+fn a_program_that_is_there_already_becomes_a_skeleton_of_its_slots() {
+    let client = Client::cpu().unwrap();
+    let x = slot("x", &[4]);
+    let baked = (&x * 2.0 + 1.0).into_skeleton(&client, &[&x]).unwrap();
+    let program = || Program::<Array>::stablehlo(baked.program().to_string()).unwrap();
+    let again = Skeleton::from_program(&client, program(), &[&x]).unwrap();
+    let input = client.array(&[0f32, 1.0, 2.0, 3.0], [4]).unwrap();
+    assert_eq!(again.run(&[&input]).unwrap().to_vec::<f32>().unwrap(), [1.0, 3.0, 5.0, 7.0]);
+    assert_eq!(again.memory_report(), baked.memory_report());
+
+    let wrong = Skeleton::from_program(&client, program(), &[&slot("x", &[5])]).unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        "the program of the skeleton must take `x` as tensor<5xf32>, it takes tensor<4xf32>"
+    );
+    let none = Skeleton::from_program(&client, program(), &[]).unwrap_err();
+    assert_eq!(none.to_string(), "the program of the skeleton must take 0 arguments, it takes 1");
+    let impossible = Skeleton::from_program(&client, program(), &[&slot("x", &[-4])]).unwrap_err();
+    assert!(matches!(impossible, Error::Graph { .. }), "{impossible}");
+}

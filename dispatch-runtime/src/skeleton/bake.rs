@@ -5,9 +5,10 @@ use std::panic::Location;
 use super::MemoryReport;
 use crate::array::{head, tag};
 use crate::cache::Weigh;
-use crate::compiled::{Compiled, Demand, by_engine};
+use crate::compiled::{Compiled, Compiler, Demand, by_engine};
 use crate::graph::{Value, slots};
-use crate::{Aval, Client, Device, Error, Result};
+use crate::program::Source;
+use crate::{Aval, Client, Device, Error, Program, Result};
 
 /// A skeleton without the structure of its results.
 pub(super) struct Baked {
@@ -15,6 +16,8 @@ pub(super) struct Baked {
     /// What the head of an array is that fits: for each slot.
     pub heads: Box<[u64]>,
     pub compiled: Compiled,
+    /// What was compiled.
+    pub source: Source,
     pub names: Box<[Option<String>]>,
     pub memory: MemoryReport,
 }
@@ -58,17 +61,28 @@ pub(super) fn bake(
     at: &'static Location<'static>,
 ) -> Result<Baked> {
     check(slots, values, at)?;
+    compile(slots, slots::program::<()>(slots, values)?, results, device, by_engine)
+}
+
+/// Compiles a program that takes these slots.
+pub(super) fn compile<O>(
+    slots: &[Value],
+    program: Program<O>,
+    results: usize,
+    device: Device,
+    compiler: Compiler,
+) -> Result<Baked> {
     let names: Box<[_]> = slots.iter().map(Value::name).collect();
     let leaves: Vec<_> = (slots.iter().zip(&names).enumerate())
         .map(|(i, (slot, name))| (path(name.as_deref(), i), slot.aval().clone(), false))
         .collect();
     let demand = Demand { owner: "the skeleton", device, leaves: &leaves, results };
-    let (compiled, _) = demand.compile(slots::program::<()>(slots, values)?, by_engine)?;
+    let (compiled, source) = demand.compile(program, compiler)?;
 
     let executable = compiled.executable();
     let memory = MemoryReport::new(executable.inputs(), executable.outputs(), executable.memory()?);
     let heads = executable.inputs().iter().map(|aval| head(tag(aval.dtype(), aval.rank()), device.index()));
-    Ok(Baked { client: device.client(), heads: heads.collect(), compiled, names, memory })
+    Ok(Baked { client: device.client(), heads: heads.collect(), compiled, source, names, memory })
 }
 
 /// An error unless the slots are what the values depend on, each declared once.

@@ -42,9 +42,11 @@ pub use memory::MemoryReport;
 pub use slot::SkeletonSlot;
 
 use crate::aval::list;
+use crate::compiled::by_engine;
 use crate::graph::Value;
+use crate::program::Source;
 use crate::tree::{OutputTree, ResultTree};
-use crate::{Array, Aval, Client, Device, Result};
+use crate::{Array, Aval, Client, Device, Program, Result};
 use bake::Baked;
 
 /// A compiled computation with its inputs' layouts fixed, whose results have the structure `O`.
@@ -107,6 +109,39 @@ impl<R: ResultTree<Value>> IntoSkeleton for R {
 }
 
 impl<O: OutputTree> Skeleton<O> {
+    /// A skeleton of a program that is there already, compiled for the client's default device. The slots are what its
+    /// arguments are, in order.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::{Skeleton, SkeletonSlot}};
+    ///
+    /// let program = Program::<Array>::stablehlo(
+    ///     "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+    ///        %0 = stablehlo.negate %a : tensor<2xf32>
+    ///        return %0 : tensor<2xf32>
+    ///      }",
+    /// )?;
+    /// let client = Client::cpu()?;
+    /// let skeleton = Skeleton::from_program(&client, program, &[&SkeletonSlot::new(DType::F32, [2]).named("a")])?;
+    /// assert_eq!(skeleton.run(&[&client.array(&[1f32, -2.0], [2])?])?.to_vec::<f32>()?, [-1.0, 2.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the compiler says; [`Error::Program`] if the program takes other arguments than the slots, or gives another
+    /// number of results than `O` has.
+    pub fn from_program(
+        client: &Client,
+        program: Program<O>,
+        slots: &[&SkeletonSlot],
+    ) -> Result<Skeleton<O>> {
+        let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
+        slots.iter().try_for_each(|slot| slot.check().map(drop))?;
+        let baked = bake::compile(&slots, program, O::LEAVES, client.default_device(), by_engine)?;
+        Ok(Skeleton { baked, structure: PhantomData })
+    }
+
     /// Runs the computation on these inputs, one for each slot, in the order in which the slots were declared.
     ///
     /// Nothing is planned, compiled or allocated but the results, which may still be computing when this returns.
@@ -142,6 +177,11 @@ impl<O> Skeleton<O> {
     /// ```
     pub fn memory_report(&self) -> MemoryReport {
         self.baked.memory
+    }
+
+    /// The program that was compiled.
+    pub fn program(&self) -> &Source {
+        &self.baked.source
     }
 
     /// Dtype and shape of each input, in the order of the slots.
