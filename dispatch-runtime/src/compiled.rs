@@ -129,10 +129,10 @@ pub(crate) struct Demand<'a> {
     pub owner: &'a str,
     /// The device that it is to run on.
     pub device: Device,
-    /// Each argument: its path, what it is, and whether it is donated.
-    pub leaves: &'a [(String, Aval, bool)],
-    /// The number of results.
-    pub results: usize,
+    /// Each argument: its path, what it is, and whether it is donated. None: whatever the program takes.
+    pub leaves: Option<&'a [(String, Aval, bool)]>,
+    /// The number of results. None: as many as the program gives.
+    pub results: Option<usize>,
 }
 
 impl Demand<'_> {
@@ -152,7 +152,7 @@ impl Demand<'_> {
     }
 
     fn mark_donors(&self, source: Source) -> Result<Source> {
-        let donated: Vec<bool> = self.leaves.iter().map(|(_, _, donated)| *donated).collect();
+        let donated: Vec<bool> = self.known().iter().map(|(_, _, donated)| *donated).collect();
         if !donated.contains(&true) {
             return Ok(source);
         }
@@ -165,14 +165,20 @@ impl Demand<'_> {
         }
     }
 
+    /// The arguments that were declared.
+    fn known(&self) -> &[(String, Aval, bool)] {
+        self.leaves.unwrap_or_default()
+    }
+
     fn check_inputs(&self, inputs: &[Aval]) -> Result<()> {
-        if inputs.len() != self.leaves.len() {
+        let Some(leaves) = self.leaves else { return Ok(()) };
+        if inputs.len() != leaves.len() {
             return self.wrong(
-                format!("must take {}", counted(self.leaves.len(), "argument")),
+                format!("must take {}", counted(leaves.len(), "argument")),
                 format!("it takes {}", inputs.len()),
             );
         }
-        match inputs.iter().zip(self.leaves).find(|(input, (_, aval, _))| *input != aval) {
+        match inputs.iter().zip(leaves).find(|(input, (_, aval, _))| *input != aval) {
             Some((input, (path, aval, _))) => {
                 self.wrong(format!("must take `{path}` as {aval}"), format!("it takes {input}"))
             }
@@ -182,19 +188,23 @@ impl Demand<'_> {
 
     /// A program that takes over an argument which nobody gave it would leave its caller with a dead array.
     fn check_aliases(&self, aliased: &[bool]) -> Result<()> {
-        match aliased.iter().zip(self.leaves).find(|(aliased, (_, _, donated))| **aliased && !donated) {
-            Some((_, (path, ..))) => self.wrong(
-                format!("must leave `{path}` to the caller, since it is not donated"),
-                "it takes it over".into(),
-            ),
+        let donated = |i: usize| self.known().get(i).is_some_and(|(_, _, donated)| *donated);
+        match aliased.iter().enumerate().position(|(i, &aliased)| aliased && !donated(i)) {
+            Some(i) => {
+                let path = self.known().get(i).map_or_else(|| (i + 1).to_string(), |(path, ..)| path.clone());
+                self.wrong(
+                    format!("must leave `{path}` to the caller, since it is not donated"),
+                    "it takes it over".into(),
+                )
+            }
             None => Ok(()),
         }
     }
 
     fn check_outputs(&self, outputs: &[Aval], claimed: Option<&[Aval]>) -> Result<()> {
-        if outputs.len() != self.results {
+        if let Some(results) = self.results.filter(|&results| results != outputs.len()) {
             return self.wrong(
-                format!("must give {}, as its type says", counted(self.results, "result")),
+                format!("must give {}, as its type says", counted(results, "result")),
                 format!("it gives {}", outputs.len()),
             );
         }
@@ -210,7 +220,7 @@ impl Demand<'_> {
     }
 
     fn report_donations(&self, executable: &dyn engine::Executable) {
-        for ((path, aval, donated), aliased) in self.leaves.iter().zip(executable.aliased()) {
+        for ((path, aval, donated), aliased) in self.known().iter().zip(executable.aliased()) {
             if *donated && !aliased {
                 crate::warning::warn(&format!(
                     "{}: the donated argument `{path}` ({aval}) cannot be used for any result: \

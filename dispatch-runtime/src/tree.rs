@@ -83,6 +83,14 @@ impl<'a> Outputs<'a> {
     }
 }
 
+impl Outputs<'_> {
+    /// All that were not taken yet.
+    #[cfg(feature = "graph")]
+    pub(crate) fn rest(&mut self) -> Vec<Array> {
+        (self.next..self.buffers.len()).map(|_| self.next()).collect()
+    }
+}
+
 impl Drop for Outputs<'_> {
     /// Ends the results that nobody took: a structure takes all of its own, so this is for a panic in between.
     #[inline(always)]

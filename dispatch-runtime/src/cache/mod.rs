@@ -10,6 +10,7 @@
 //! the eviction policy.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 mod barrier;
@@ -39,6 +40,12 @@ use sync::Mutex;
 pub trait Weigh: Send + Sync + 'static {
     /// The memory that the value takes, in bytes; asked once, when it is built.
     fn bytes(&self) -> u64;
+}
+
+impl<T: Weigh> Weigh for Arc<T> {
+    fn bytes(&self) -> u64 {
+        T::bytes(self)
+    }
 }
 
 /// One part of a key, for people.

@@ -120,7 +120,8 @@ impl Family {
         results: usize,
     ) -> Result<(Compiled, Source)> {
         let owner = format!("family `{}`", self.name);
-        Demand { owner: &owner, device, leaves, results }.compile(program, self.compiler)
+        Demand { owner: &owner, device, leaves: Some(leaves), results: Some(results) }
+            .compile(program, self.compiler)
     }
 }
 

@@ -6,6 +6,7 @@ use super::MemoryReport;
 use crate::array::{head, tag};
 use crate::cache::Weigh;
 use crate::compiled::{Compiled, Compiler, Demand, by_engine};
+use crate::engine::pjrt::argument_names;
 use crate::graph::{Value, slots};
 use crate::program::Source;
 use crate::{Aval, Client, Device, Error, Program, Result};
@@ -56,7 +57,7 @@ fn path(name: Option<&str>, slot: usize) -> String {
 pub(super) fn bake(
     slots: &[Value],
     values: &[Value],
-    results: usize,
+    results: Option<usize>,
     device: Device,
     at: &'static Location<'static>,
 ) -> Result<Baked> {
@@ -68,7 +69,7 @@ pub(super) fn bake(
 pub(super) fn compile<O>(
     slots: &[Value],
     program: Program<O>,
-    results: usize,
+    results: Option<usize>,
     device: Device,
     compiler: Compiler,
 ) -> Result<Baked> {
@@ -76,9 +77,31 @@ pub(super) fn compile<O>(
     let leaves: Vec<_> = (slots.iter().zip(&names).enumerate())
         .map(|(i, (slot, name))| (path(name.as_deref(), i), slot.aval().clone(), false))
         .collect();
-    let demand = Demand { owner: "the skeleton", device, leaves: &leaves, results };
+    let demand = Demand { owner: OWNER, device, leaves: Some(&leaves), results };
     let (compiled, source) = demand.compile(program, compiler)?;
+    finish(device, compiled, source, names)
+}
 
+/// Compiles a program for the arguments that it takes, under the names that its text has for them.
+pub(super) fn compile_as_is<O>(
+    program: Program<O>,
+    results: Option<usize>,
+    device: Device,
+    compiler: Compiler,
+) -> Result<Baked> {
+    let (compiled, source) =
+        Demand { owner: OWNER, device, leaves: None, results }.compile(program, compiler)?;
+    let count = compiled.executable().inputs().len();
+    let names = match &source {
+        Source::StableHlo(text) => argument_names(text).filter(|names| names.len() == count),
+        _ => None,
+    };
+    finish(device, compiled, source, names.unwrap_or_else(|| vec![None; count]).into())
+}
+
+const OWNER: &str = "the skeleton";
+
+fn finish(device: Device, compiled: Compiled, source: Source, names: Box<[Option<String>]>) -> Result<Baked> {
     let executable = compiled.executable();
     let memory = MemoryReport::new(executable.inputs(), executable.outputs(), executable.memory()?);
     let heads = executable.inputs().iter().map(|aval| head(tag(aval.dtype(), aval.rank()), device.index()));

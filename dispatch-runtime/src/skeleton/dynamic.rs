@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use super::Skeleton;
 use super::bake::Baked;
+use super::{Results, Skeleton};
 use crate::array::{TAG, head};
 use crate::aval::short;
 use crate::cache::{Cache, Cached, EvictionPolicy, Lru, Part, Pin, Stats};
@@ -12,7 +13,6 @@ use crate::error::counted;
 use crate::executable::check_place;
 use crate::key::Sink;
 use crate::leaf::Leaf;
-use crate::tree::OutputTree;
 use crate::{Array, Aval, Client, Error, Result};
 
 /// Skeletons that are made when inputs of new layouts come, and kept for the next ones: a bounded cache, that of families,
@@ -47,14 +47,14 @@ use crate::{Array, Aval, Client, Error, Result};
 pub struct DynamicSkeleton<F, P: EvictionPolicy = Lru, O = Array> {
     client: Client,
     build: F,
-    cache: Cache<Baked>,
+    cache: Cache<Arc<Baked>>,
     of: PhantomData<fn(P) -> O>,
 }
 
 impl<F, O> DynamicSkeleton<F, Lru, O>
 where
     F: Fn(&[Aval]) -> Result<Skeleton<O>>,
-    O: OutputTree,
+    O: Results,
 {
     /// An empty cache for at most so many skeletons, of which the one goes that was not used for longest.
     ///
@@ -70,7 +70,7 @@ impl<F, P, O> DynamicSkeleton<F, P, O>
 where
     F: Fn(&[Aval]) -> Result<Skeleton<O>>,
     P: EvictionPolicy,
-    O: OutputTree,
+    O: Results,
 {
     /// An empty cache with another policy.
     ///
@@ -137,7 +137,7 @@ where
 
     #[cold]
     #[inline(never)]
-    fn make(&self, inputs: &[&Array]) -> Result<Pin<'_, Baked>> {
+    fn make(&self, inputs: &[&Array]) -> Result<Pin<'_, Arc<Baked>>> {
         let build = || {
             let layouts: Vec<Aval> = inputs.iter().map(|array| array.aval()).collect();
             let Skeleton { baked, .. } = (self.build)(&layouts)?;

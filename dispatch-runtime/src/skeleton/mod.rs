@@ -30,19 +30,22 @@
 mod bake;
 mod dynamic;
 mod memory;
+mod results;
 mod run;
 mod slot;
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
+use std::sync::Arc;
 
 pub use dynamic::DynamicSkeleton;
 pub use memory::MemoryReport;
+pub use results::Results;
 pub use slot::SkeletonSlot;
 
 use crate::aval::list;
-use crate::compiled::by_engine;
+use crate::compiled::{Compiler, by_engine};
 use crate::graph::Value;
 use crate::program::Source;
 use crate::tree::{OutputTree, ResultTree};
@@ -52,9 +55,9 @@ use bake::Baked;
 /// A compiled computation with its inputs' layouts fixed, whose results have the structure `O`.
 ///
 /// Made by [`into_skeleton`](IntoSkeleton::into_skeleton); see the [module](self). Any number of threads may run one
-/// skeleton at once.
+/// skeleton at once. A clone is the same skeleton.
 pub struct Skeleton<O = Array> {
-    baked: Baked,
+    baked: Arc<Baked>,
     structure: PhantomData<fn() -> O>,
 }
 
@@ -103,12 +106,12 @@ impl<R: ResultTree<Value>> IntoSkeleton for R {
         self.leaves(&mut results);
         let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
         let device = client.default_device();
-        let baked = bake::bake(&slots, &results, R::Arrays::LEAVES, device, Location::caller())?;
-        Ok(Skeleton { baked, structure: PhantomData })
+        let baked = bake::bake(&slots, &results, Some(R::Arrays::LEAVES), device, Location::caller())?;
+        Ok(Skeleton::of(baked))
     }
 }
 
-impl<O: OutputTree> Skeleton<O> {
+impl<O: Results> Skeleton<O> {
     /// A skeleton of a program that is there already, compiled for the client's default device. The slots are what its
     /// arguments are, in order.
     ///
@@ -130,7 +133,7 @@ impl<O: OutputTree> Skeleton<O> {
     /// # Errors
     ///
     /// What the compiler says; [`Error::Program`] if the program takes other arguments than the slots, or gives another
-    /// number of results than `O` has.
+    /// number of results than `O` has. `Vec<Array>` has any number.
     pub fn from_program(
         client: &Client,
         program: Program<O>,
@@ -138,8 +141,29 @@ impl<O: OutputTree> Skeleton<O> {
     ) -> Result<Skeleton<O>> {
         let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
         slots.iter().try_for_each(|slot| slot.check().map(drop))?;
-        let baked = bake::compile(&slots, program, O::LEAVES, client.default_device(), by_engine)?;
-        Ok(Skeleton { baked, structure: PhantomData })
+        let baked = bake::compile(&slots, program, O::COUNT, client.default_device(), by_engine)?;
+        Ok(Skeleton::of(baked))
+    }
+
+    /// A skeleton of a program on any device, which another compiler may compile. Without slots it has those that the
+    /// program takes.
+    ///
+    /// # Safety
+    ///
+    /// The compiler lets the device's engine compile the program that it is asked for.
+    #[doc(hidden)]
+    pub unsafe fn compiled_by(
+        device: Device,
+        program: Program<O>,
+        slots: Option<&[SkeletonSlot]>,
+        compiler: Compiler,
+    ) -> Result<Skeleton<O>> {
+        let Some(slots) = slots else {
+            return bake::compile_as_is(program, O::COUNT, device, compiler).map(Skeleton::of);
+        };
+        let slots: Vec<Value> = slots.iter().map(|slot| slot.value().clone()).collect();
+        slots.iter().try_for_each(|slot| slot.check().map(drop))?;
+        bake::compile(&slots, program, O::COUNT, device, compiler).map(Skeleton::of)
     }
 
     /// Runs the computation on these inputs, one for each slot, in the order in which the slots were declared.
@@ -162,6 +186,10 @@ impl<O: OutputTree> Skeleton<O> {
 }
 
 impl<O> Skeleton<O> {
+    fn of(baked: Baked) -> Skeleton<O> {
+        Skeleton { baked: Arc::new(baked), structure: PhantomData }
+    }
+
     /// What a run needs in memory, as the compiler reckons: known before the first run.
     ///
     /// ```
@@ -207,6 +235,12 @@ impl<O> Skeleton<O> {
     /// The device that it runs on.
     pub fn device(&self) -> Device {
         self.baked.device()
+    }
+}
+
+impl<O> Clone for Skeleton<O> {
+    fn clone(&self) -> Skeleton<O> {
+        Skeleton { baked: self.baked.clone(), structure: PhantomData }
     }
 }
 

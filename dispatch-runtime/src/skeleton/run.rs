@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 
+use super::Results;
 use super::bake::Baked;
 use crate::compiled::nothing_donated;
 use crate::engine::RawBuffer;
 use crate::executable::{check_layout, check_place, wrong_count};
 use crate::family::{Buffers, NO_BUFFER};
-use crate::tree::OutputTree;
 use crate::{Array, Result};
 
 /// So many inputs and results have room on the stack.
@@ -52,12 +52,12 @@ impl Baked {
     /// The inputs are alive, of the client, on the device, and of the layouts of the slots, as many as there are slots;
     /// the skeleton was made with results of the structure `O`.
     #[inline(always)]
-    pub unsafe fn run<O: OutputTree>(&self, inputs: &[&Array]) -> Result<O> {
+    pub unsafe fn run<O: Results>(&self, inputs: &[&Array]) -> Result<O> {
         with_buffers(inputs, |buffers| {
-            with_room(O::LEAVES, |outs| {
+            with_room(O::COUNT.unwrap_or(self.outputs().len()), |outs| {
                 // SAFETY: by the caller's promise, and the arrays are borrowed for the call. A skeleton for `O` was
-                // checked to have `O::LEAVES` results.
-                unsafe { self.compiled.run(self.client, buffers, outs, nothing_donated, O::take) }
+                // checked to have as many results as `O`, if that has a number.
+                unsafe { self.compiled.run(self.client, buffers, outs, nothing_donated, O::take_all) }
             })
         })
     }

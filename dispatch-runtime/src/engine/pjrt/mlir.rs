@@ -15,6 +15,8 @@ use crate::{Aval, DType};
 /// One argument of `@main` in the text, as byte ranges.
 #[derive(Debug, PartialEq)]
 pub(super) struct Argument {
+    /// The name: `%a`.
+    pub name: Range<usize>,
     /// The type: `tensor<2x2xf32>`.
     pub ty: Range<usize>,
     /// The inside of the attribute dictionary, without its braces, if there is one.
@@ -34,6 +36,18 @@ pub(super) fn main_arguments(text: &str) -> Result<Vec<Argument>, String> {
         }
     }
     found.ok_or_else(|| "it has no `func.func @main(…)`".into())
+}
+
+#[cfg(any(feature = "graph", test))]
+/// The names of the arguments of `@main`, none for those that the text only numbers (`%0`, `%arg0`). None if the text cannot be
+/// read so.
+pub(crate) fn argument_names(text: &str) -> Option<Vec<Option<String>>> {
+    let name = |argument: Argument| {
+        let name = text[argument.name].trim_start_matches('%');
+        let number = name.strip_prefix("arg").unwrap_or(name);
+        (!number.bytes().all(|c| c.is_ascii_digit())).then(|| name.to_owned())
+    };
+    Some(main_arguments(text).ok()?.into_iter().map(name).collect())
 }
 
 /// Dtype and shape of a `tensor<…>` type, if the runtime has it.
@@ -187,7 +201,7 @@ impl<'a> Scan<'a> {
             if self.next().is_none_or(|t| self.text_of(&t) != ":") {
                 return Err(format!("argument {} of `@main` has no type", arguments.len() + 1));
             }
-            let (argument, end) = self.argument()?;
+            let (argument, end) = self.argument(name)?;
             arguments.push(argument);
             if end == ")" {
                 return Ok(arguments);
@@ -196,7 +210,7 @@ impl<'a> Scan<'a> {
     }
 
     /// After the colon of an argument: its type and attributes, and the `,` or `)` that ends it.
-    fn argument(&mut self) -> Result<(Argument, &'a str), String> {
+    fn argument(&mut self, name: Range<usize>) -> Result<(Argument, &'a str), String> {
         let (mut ty, mut attributes, mut after_type): (Option<Range<usize>>, _, _) = (None, None, false);
         loop {
             let token = self.next().ok_or_else(unclosed)?;
@@ -204,7 +218,7 @@ impl<'a> Scan<'a> {
             match text {
                 "," | ")" => {
                     let ty = ty.ok_or("an argument of `@main` has no type")?;
-                    return Ok((Argument { ty, attributes }, text));
+                    return Ok((Argument { name, ty, attributes }, text));
                 }
                 "{" => {
                     let end = self.skip_group("{")?;
@@ -279,6 +293,17 @@ mod tests {
             types("func.func @main-2(%x: i1) {} func.func @main(%a-b: tensor<f32>) {}"),
             ["tensor<f32>"]
         );
+    }
+
+    #[test]
+    fn names_are_those_that_somebody_gave() {
+        let names = |text| {
+            argument_names(text).map(|names| names.into_iter().map(Option::unwrap_or_default).collect())
+        };
+        let text = "func.func @main(%x: tensor<f32>, %0: tensor<f32>, %arg1: tensor<f32> {a = 1}, %arg: i1, %b-1: i1) {}";
+        assert_eq!(names(text), Some(["x", "", "", "", "b-1"].map(str::to_owned).to_vec()));
+        assert_eq!(names("func.func @main() { return }"), Some(Vec::new()));
+        assert_eq!(names("garbage"), None);
     }
 
     #[test]

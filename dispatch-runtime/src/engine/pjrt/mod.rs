@@ -40,6 +40,8 @@ pub use compile::CompileOptions;
 pub use donors::mark_donors;
 pub use engine::PjrtEngine;
 pub use executable::PjrtExecutable;
+#[cfg(feature = "graph")]
+pub(crate) use mlir::argument_names;
 pub use options::{ClientOptions, OptionValue};
 pub use plugin::PjrtPlugin;
 

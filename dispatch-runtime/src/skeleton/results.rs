@@ -1,0 +1,55 @@
+//! What a run gives.
+
+use crate::Array;
+use crate::tree::{OutputTree, Outputs};
+
+/// The results of a skeleton: an [`OutputTree`], or a list of arrays, for a program that alone says how many there are.
+///
+/// ```
+/// use dispatch_runtime::{prelude::*, skeleton::{Skeleton, SkeletonSlot}};
+///
+/// let program = Program::stablehlo(
+///     "func.func @main(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+///        %0 = stablehlo.negate %a : tensor<2xf32>
+///        return %0, %a : tensor<2xf32>, tensor<2xf32>
+///      }",
+/// )?;
+/// let client = Client::cpu()?;
+/// let skeleton = Skeleton::<Vec<Array>>::from_program(&client, program, &[&SkeletonSlot::new(DType::F32, [2])])?;
+/// let results = skeleton.run(&[&client.array(&[1f32, -2.0], [2])?])?;
+/// assert_eq!(results.len(), 2);
+/// assert_eq!(results[0].to_vec::<f32>()?, [-1.0, 2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the results of a skeleton",
+    label = "not a structure of arrays",
+    note = "results are `Array`, tuples of them, a struct with `#[derive(OutputTree)]`, written `Fit<Array>`, or `Vec<Array>`"
+)]
+pub trait Results: Sized {
+    /// How many arrays it holds; none if that is the program's to say.
+    #[doc(hidden)]
+    const COUNT: Option<usize>;
+
+    /// Takes all results of a run.
+    #[doc(hidden)]
+    fn take_all(outputs: &mut Outputs<'_>) -> Self;
+}
+
+impl<O: OutputTree> Results for O {
+    const COUNT: Option<usize> = Some(O::LEAVES);
+
+    #[inline(always)]
+    fn take_all(outputs: &mut Outputs<'_>) -> O {
+        O::take(outputs)
+    }
+}
+
+impl Results for Vec<Array> {
+    const COUNT: Option<usize> = None;
+
+    #[inline]
+    fn take_all(outputs: &mut Outputs<'_>) -> Vec<Array> {
+        outputs.rest()
+    }
+}
