@@ -12,7 +12,7 @@ use super::region::{self, Block};
 use super::scope::{self, ScopeId};
 use super::value::{Kind, Node, Op, Types, Value};
 use crate::aval::shape_text;
-use crate::{Aval, DType};
+use crate::{Array, Aval, DType};
 
 /// An abstract value, if an array can have the shape.
 pub(super) fn aval(dtype: DType, shape: &[i64]) -> Result<Aval, Reason> {
@@ -25,12 +25,24 @@ pub(super) fn aval(dtype: DType, shape: &[i64]) -> Result<Aval, Reason> {
 /// An input of the program that the scope stands for.
 #[track_caller]
 pub(super) fn input(aval: Aval, scope: ScopeId) -> Value {
+    outermost(Kind::Input, aval, Some(scope))
+}
+
+/// An array that a skeleton is to hold. It belongs to no graph.
+#[track_caller]
+pub(super) fn captured(array: &Array) -> Value {
+    outermost(Kind::Captured(array.clone()), array.aval(), None)
+}
+
+/// What stands outside of every block, wherever it is made.
+#[track_caller]
+fn outermost(kind: Kind, aval: Aval, scope: Option<ScopeId>) -> Value {
     let node = Node {
-        kind: Kind::Input,
+        kind,
         operands: smallvec![],
         results: smallvec![aval],
         blocks: Vec::new(),
-        scope: Some(scope),
+        scope,
         region: region::RegionId::default(),
         at: poison::line(),
         names: Default::default(),

@@ -137,7 +137,7 @@ impl Graph {
         if let Some(wrong) = poison::first(results) {
             wrong.check()?;
         }
-        print::module(self.name.as_deref(), self.scope.id(), &self.inputs.borrow(), results)
+        print::module(self.name.as_deref(), self.scope.id(), &self.inputs.borrow(), &[], results)
     }
 }
 

@@ -1,13 +1,41 @@
-//! What skeletons need of graphs: inputs before there is a graph, and the program that is made of them.
+//! What skeletons need of graphs: inputs before there is a graph, arrays that they hold, and the program that is made of
+//! them.
 
 use super::value::Kind;
 use super::{Value, make, poison, print, scope::ScopeId, walk};
-use crate::{Aval, DType, Error, Program, Result};
+use crate::{Array, Aval, DType, Error, Program, Result};
 
 /// An input that belongs to no graph yet. Poisoned if no array has the shape.
 #[track_caller]
 pub(crate) fn slot(dtype: DType, shape: &[i64]) -> Value {
     poison::build("slot", &[], || Ok(make::input(make::aval(dtype, shape)?, ScopeId::SLOTS)))
+}
+
+/// An array as a value. Poisoned if it is gone.
+#[track_caller]
+pub(crate) fn capture(array: &Array) -> Value {
+    poison::build("capture", &[], || match array.is_donated() {
+        true => Err(format!("{array} was donated to an earlier call and is gone")),
+        false => Ok(make::captured(array)),
+    })
+}
+
+/// What results are computed from.
+#[derive(Default)]
+pub(crate) struct Sources {
+    /// The inputs, whatever they are inputs of.
+    pub inputs: Vec<Value>,
+    /// The captured arrays, each once, with the values that it is.
+    pub captured: Vec<(Array, Vec<Value>)>,
+}
+
+impl Sources {
+    fn add_captured(&mut self, array: &Array, value: &Value) {
+        match self.captured.iter_mut().find(|(known, _)| known.same(array)) {
+            Some((_, values)) => values.push(value.clone()),
+            None => self.captured.push((array.clone(), vec![value.clone()])),
+        }
+    }
 }
 
 /// Whether both are one value.
@@ -25,17 +53,17 @@ pub(crate) fn line(value: &Value) -> String {
     value.node.at.to_string()
 }
 
-/// The inputs that these results depend on, whatever they are inputs of.
+/// What these results depend on.
 ///
 /// # Errors
 ///
 /// The first wrong operation that a result depends on.
-pub(crate) fn inputs(results: &[Value]) -> Result<Vec<Value>> {
+pub(crate) fn sources(results: &[Value]) -> Result<Sources> {
     if let Some(wrong) = poison::first(results) {
         wrong.check()?;
     }
     let walk = walk::next();
-    let mut inputs = Vec::new();
+    let mut sources = Sources::default();
     let mut stack: Vec<&Value> = results.iter().rev().collect();
     while let Some(value) = stack.pop() {
         let node = &value.node;
@@ -44,7 +72,8 @@ pub(crate) fn inputs(results: &[Value]) -> Result<Vec<Value>> {
         }
         let first = stack.len();
         match &node.kind {
-            Kind::Input => inputs.push(value.clone()),
+            Kind::Input => sources.inputs.push(value.clone()),
+            Kind::Captured(array) => sources.add_captured(array, value),
             Kind::Arguments => {}
             Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
             Kind::Op(op) => {
@@ -56,15 +85,21 @@ pub(crate) fn inputs(results: &[Value]) -> Result<Vec<Value>> {
         // The first operand on top, so that the inputs are found in the order in which they are written.
         stack[first..].reverse();
     }
-    Ok(inputs)
+    Ok(sources)
 }
 
-/// The program that computes these results from these slots, in this order.
+/// The program that computes these results from these slots, in this order, and the captured arrays.
 ///
 /// # Errors
 ///
 /// As [`Graph::program`](super::Graph::program).
-pub(crate) fn program<O>(slots: &[Value], results: &[Value]) -> Result<Program<O>> {
+pub(crate) fn program<O>(
+    slots: &[Value],
+    captured: &[(Array, Vec<Value>)],
+    results: &[Value],
+) -> Result<Program<O>> {
     let outputs: Vec<Aval> = results.iter().map(|value| value.aval().clone()).collect();
-    Ok(Program::stablehlo(print::module(None, ScopeId::SLOTS, slots, results)?)?.with_outputs(outputs))
+    let captured: Vec<&[Value]> = captured.iter().map(|(_, values)| &values[..]).collect();
+    let text = print::module(None, ScopeId::SLOTS, slots, &captured, results)?;
+    Ok(Program::stablehlo(text)?.with_outputs(outputs))
 }

@@ -16,7 +16,7 @@ use super::poison::Poison;
 use super::region::{Block, RegionId};
 use super::scope::ScopeId;
 use crate::aval::short;
-use crate::{Aval, DType, Error, Result};
+use crate::{Array, Aval, DType, Error, Result};
 
 /// An array that a program computes: known by dtype and shape, without data.
 ///
@@ -77,6 +77,8 @@ pub(super) struct Mark {
 pub(super) enum Kind {
     /// An argument of the program.
     Input,
+    /// An array that the program's skeleton holds: an argument that no caller gives.
+    Captured(Array),
     /// The arguments of a block or a function.
     Arguments,
     /// An operation.

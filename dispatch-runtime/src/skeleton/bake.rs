@@ -7,9 +7,11 @@ use crate::array::{head, tag};
 use crate::cache::Weigh;
 use crate::compiled::{Compiled, Compiler, Demand, by_engine};
 use crate::engine::pjrt::argument_names;
-use crate::graph::{Value, slots};
+use crate::executable::check_place;
+use crate::graph::Value;
+use crate::graph::slots::{self, Sources};
 use crate::program::Source;
-use crate::{Aval, Client, Device, Error, Program, Result};
+use crate::{Array, Aval, Client, Device, Error, Program, Result};
 
 /// A skeleton without the structure of its results.
 pub(super) struct Baked {
@@ -20,12 +22,30 @@ pub(super) struct Baked {
     /// What was compiled.
     pub source: Source,
     pub names: Box<[Option<String>]>,
+    /// The arguments behind those of the slots.
+    pub captured: Box<[Captured]>,
     pub memory: MemoryReport,
+}
+
+/// An array that the program takes besides its inputs. It lives as long as the skeleton.
+pub(super) struct Captured {
+    pub array: Array,
+    pub name: Option<String>,
+}
+
+impl Captured {
+    /// For messages: the name, or the position among the captured arrays.
+    pub fn path(&self, i: usize) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("captured array {}", i + 1),
+        }
+    }
 }
 
 impl Baked {
     pub fn inputs(&self) -> &[Aval] {
-        self.compiled.executable().inputs()
+        &self.compiled.executable().inputs()[..self.heads.len()]
     }
 
     pub fn outputs(&self) -> &[Aval] {
@@ -61,25 +81,35 @@ pub(super) fn bake(
     device: Device,
     at: &'static Location<'static>,
 ) -> Result<Baked> {
-    check(slots, values, at)?;
-    compile(slots, slots::program::<()>(slots, values)?, results, device, by_engine)
+    let captured = check(slots, values, at)?;
+    let program = slots::program::<()>(slots, &captured, values)?;
+    let captured = captured.into_iter().map(|(array, values)| {
+        // A name that one of its values has is that of the array.
+        Captured { name: values.iter().find_map(Value::name), array }
+    });
+    compile(slots, captured.collect(), program, results, device, by_engine)
 }
 
-/// Compiles a program that takes these slots.
+/// Compiles a program that takes these slots, and behind them these arrays.
 pub(super) fn compile<O>(
     slots: &[Value],
+    captured: Box<[Captured]>,
     program: Program<O>,
     results: Option<usize>,
     device: Device,
     compiler: Compiler,
 ) -> Result<Baked> {
     let names: Box<[_]> = slots.iter().map(Value::name).collect();
+    for (i, captured) in captured.iter().enumerate() {
+        check_place(|| captured.path(i), &captured.array, device)?;
+    }
     let leaves: Vec<_> = (slots.iter().zip(&names).enumerate())
         .map(|(i, (slot, name))| (path(name.as_deref(), i), slot.aval().clone(), false))
+        .chain(captured.iter().enumerate().map(|(i, c)| (c.path(i), c.array.aval(), false)))
         .collect();
     let demand = Demand { owner: OWNER, device, leaves: Some(&leaves), results };
     let (compiled, source) = demand.compile(program, compiler)?;
-    finish(device, compiled, source, names)
+    finish(device, compiled, source, names, captured)
 }
 
 /// Compiles a program for the arguments that it takes, under the names that its text has for them.
@@ -96,20 +126,31 @@ pub(super) fn compile_as_is<O>(
         Source::StableHlo(text) => argument_names(text).filter(|names| names.len() == count),
         _ => None,
     };
-    finish(device, compiled, source, names.unwrap_or_else(|| vec![None; count]).into())
+    finish(device, compiled, source, names.unwrap_or_else(|| vec![None; count]).into(), Box::default())
 }
 
 const OWNER: &str = "the skeleton";
 
-fn finish(device: Device, compiled: Compiled, source: Source, names: Box<[Option<String>]>) -> Result<Baked> {
+fn finish(
+    device: Device,
+    compiled: Compiled,
+    source: Source,
+    names: Box<[Option<String>]>,
+    captured: Box<[Captured]>,
+) -> Result<Baked> {
     let executable = compiled.executable();
     let memory = MemoryReport::new(executable.inputs(), executable.outputs(), executable.memory()?);
-    let heads = executable.inputs().iter().map(|aval| head(tag(aval.dtype(), aval.rank()), device.index()));
-    Ok(Baked { client: device.client(), heads: heads.collect(), compiled, source, names, memory })
+    let slots = &executable.inputs()[..names.len()];
+    let heads = slots.iter().map(|aval| head(tag(aval.dtype(), aval.rank()), device.index()));
+    Ok(Baked { client: device.client(), heads: heads.collect(), compiled, source, names, captured, memory })
 }
 
-/// An error unless the slots are what the values depend on, each declared once.
-fn check(slots: &[Value], values: &[Value], at: &'static Location<'static>) -> Result<()> {
+/// The arrays that the values capture; an error unless the slots are the inputs that they depend on, each declared once.
+fn check(
+    slots: &[Value],
+    values: &[Value],
+    at: &'static Location<'static>,
+) -> Result<Vec<(Array, Vec<Value>)>> {
     let wrong =
         |reason: String| Err(Error::Graph { operation: "into_skeleton".into(), reason, at: at.to_string() });
     for (i, slot) in slots.iter().enumerate() {
@@ -119,7 +160,7 @@ fn check(slots: &[Value], values: &[Value], at: &'static Location<'static>) -> R
             return wrong(format!("{} is declared twice, {positions}", told(slot)));
         }
     }
-    let used = slots::inputs(values)?;
+    let Sources { inputs: used, captured } = slots::sources(values)?;
     for input in &used {
         if !slots::is_slot(input) {
             return wrong(format!(
@@ -132,7 +173,7 @@ fn check(slots: &[Value], values: &[Value], at: &'static Location<'static>) -> R
     }
     match slots.iter().find(|slot| !used.iter().any(|input| slots::same(slot, input))) {
         Some(unused) => wrong(format!("{} is declared, but no result depends on it", told(unused))),
-        None => Ok(()),
+        None => Ok(captured),
     }
 }
 

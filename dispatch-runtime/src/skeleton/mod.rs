@@ -28,6 +28,7 @@
 //! program puts together while it runs.
 
 mod bake;
+mod capture;
 mod dynamic;
 mod memory;
 mod results;
@@ -39,6 +40,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
+pub use capture::capture;
 pub use dynamic::DynamicSkeleton;
 pub use memory::MemoryReport;
 pub use results::Results;
@@ -141,7 +143,8 @@ impl<O: Results> Skeleton<O> {
     ) -> Result<Skeleton<O>> {
         let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
         slots.iter().try_for_each(|slot| slot.check().map(drop))?;
-        let baked = bake::compile(&slots, program, O::COUNT, client.default_device(), by_engine)?;
+        let baked =
+            bake::compile(&slots, Box::default(), program, O::COUNT, client.default_device(), by_engine)?;
         Ok(Skeleton::of(baked))
     }
 
@@ -163,7 +166,7 @@ impl<O: Results> Skeleton<O> {
         };
         let slots: Vec<Value> = slots.iter().map(|slot| slot.value().clone()).collect();
         slots.iter().try_for_each(|slot| slot.check().map(drop))?;
-        bake::compile(&slots, program, O::COUNT, device, compiler).map(Skeleton::of)
+        bake::compile(&slots, Box::default(), program, O::COUNT, device, compiler).map(Skeleton::of)
     }
 
     /// Runs the computation on these inputs, one for each slot, in the order in which the slots were declared.
@@ -225,6 +228,11 @@ impl<O> Skeleton<O> {
     /// The name of each slot, where it has one.
     pub fn names(&self) -> impl ExactSizeIterator<Item = Option<&str>> {
         self.baked.names.iter().map(Option::as_deref)
+    }
+
+    /// The arrays that it [captured](capture), each once: the arguments of its program behind those of the slots.
+    pub fn captured(&self) -> impl ExactSizeIterator<Item = &Array> {
+        self.baked.captured.iter().map(|captured| &captured.array)
     }
 
     /// The client that compiled it.

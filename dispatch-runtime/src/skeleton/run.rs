@@ -17,7 +17,8 @@ impl Baked {
     /// Whether these are arrays for the slots. One yes or no: on a no, [`Baked::check`] looks anew and finds the words.
     #[inline(always)]
     pub fn fits(&self, inputs: &[&Array]) -> bool {
-        let slots = self.heads.iter().zip(self.inputs());
+        // The captured arrays stand behind the slots, where the zip ends.
+        let slots = self.heads.iter().zip(self.compiled.executable().inputs());
         inputs.len() == self.heads.len()
             && inputs.iter().zip(slots).all(|(array, (&head, aval))| {
                 // Sizes are compared one by one: there are too few for a call of `memcmp`. The head has their number.
@@ -45,7 +46,16 @@ impl Baked {
         Ok(())
     }
 
-    /// Runs the program.
+    /// The error of a captured array that is gone.
+    #[cold]
+    #[inline(never)]
+    fn check_captured(&self) -> Result<()> {
+        let mut captured = self.captured.iter().enumerate();
+        captured
+            .try_for_each(|(i, captured)| check_place(|| captured.path(i), &captured.array, self.device()))
+    }
+
+    /// Runs the program. An error if a captured array was donated since it was captured.
     ///
     /// # Safety
     ///
@@ -53,7 +63,11 @@ impl Baked {
     /// the skeleton was made with results of the structure `O`.
     #[inline(always)]
     pub unsafe fn run<O: Results>(&self, inputs: &[&Array]) -> Result<O> {
-        with_buffers(inputs, |buffers| {
+        if self.captured.iter().any(|captured| captured.array.is_donated()) {
+            self.check_captured()?;
+        }
+        let arguments = inputs.iter().copied().chain(self.captured.iter().map(|captured| &captured.array));
+        with_buffers(inputs.len() + self.captured.len(), arguments, |buffers| {
             with_room(O::COUNT.unwrap_or(self.outputs().len()), |outs| {
                 // SAFETY: by the caller's promise, and the arrays are borrowed for the call. A skeleton for `O` was
                 // checked to have as many results as `O`, if that has a number.
@@ -63,16 +77,20 @@ impl Baked {
     }
 }
 
-/// Calls with the buffers of these arrays.
+/// Calls with the buffers of these arrays, whose number is `len`.
 #[inline(always)]
-fn with_buffers<R>(inputs: &[&Array], call: impl FnOnce(&[RawBuffer]) -> R) -> R {
-    if inputs.len() <= NEAR {
+fn with_buffers<'a, R>(
+    len: usize,
+    arrays: impl Iterator<Item = &'a Array>,
+    call: impl FnOnce(&[RawBuffer]) -> R,
+) -> R {
+    if len <= NEAR {
         let mut near = [NO_BUFFER; NEAR];
-        near.iter_mut().zip(inputs).for_each(|(to, array)| *to = array.buffer());
-        return call(&near[..inputs.len()]);
+        near.iter_mut().zip(arrays).for_each(|(to, array)| *to = array.buffer());
+        return call(&near[..len]);
     }
     let mut far = Buffers::new();
-    inputs.iter().for_each(|array| far.push_placed(array.buffer()));
+    arrays.for_each(|array| far.push_placed(array.buffer()));
     call(far.as_slice())
 }
 

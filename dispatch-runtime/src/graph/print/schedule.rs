@@ -16,6 +16,7 @@ use super::super::value::{Kind, Mark, Node, Op, Value};
 use super::super::walk;
 use super::names::{Taken, symbol};
 use crate::Error;
+use crate::aval::short;
 use crate::error::Result;
 
 /// A program in order.
@@ -105,7 +106,13 @@ struct Known<'a> {
     id: u32,
 }
 
-pub(super) fn schedule<'a>(scope: ScopeId, inputs: &'a [Value], results: &'a [Value]) -> Result<Module<'a>> {
+/// Puts a program in order. Each of `captured` are the values of one array, which is one argument behind the inputs.
+pub(super) fn schedule<'a>(
+    scope: ScopeId,
+    inputs: &'a [Value],
+    captured: &[&'a [Value]],
+    results: &'a [Value],
+) -> Result<Module<'a>> {
     let mut scheduler = Scheduler {
         scope,
         walk: walk::next(),
@@ -118,7 +125,16 @@ pub(super) fn schedule<'a>(scope: ScopeId, inputs: &'a [Value], results: &'a [Va
         hasher: foldhash::fast::FixedState::default(),
         numbered: Vec::new(),
     };
-    let arguments = inputs.iter().map(|input| (scheduler.number(&input.node), input.aval())).collect();
+    let mut arguments: Vec<_> =
+        inputs.iter().map(|input| (scheduler.number(&input.node), input.aval())).collect();
+    for values in captured {
+        let id = scheduler.number(&values[0].node);
+        arguments.push((id, values[0].aval()));
+        for value in &values[1..] {
+            scheduler.names.adopt(id, &value.node);
+            scheduler.remember(&value.node, id);
+        }
+    }
     let mut main = Body { arguments, steps: Vec::new(), results: Vec::new() };
     scheduler.symbols.unused("main".into());
     scheduler.fill(&mut main, results)?;
@@ -159,11 +175,14 @@ impl<'a> Scheduler<'a> {
             }
             let op = match &node.kind {
                 Kind::Op(_) => node,
-                Kind::Input | Kind::Arguments => {
+                Kind::Input | Kind::Captured(_) | Kind::Arguments => {
                     // The operation on top of which it was put is the one that uses it.
                     let user = stack.iter().rev().find(|(_, ready)| *ready).map_or(node, |(node, _)| node);
-                    let input = matches!(node.kind, Kind::Input);
-                    return Err(if input { self.other_graph(node, user) } else { escaped(user) });
+                    return Err(match node.kind {
+                        Kind::Input => self.other_graph(node, user),
+                        Kind::Captured(_) => uncapturable(node, user),
+                        _ => escaped(user),
+                    });
                 }
                 Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
             };
@@ -297,6 +316,15 @@ fn same_function(a: &Op, b: &Op) -> bool {
         (None, None) => true,
         _ => false,
     }
+}
+
+#[cold]
+fn uncapturable(node: &Node, user: &Node) -> Error {
+    let name = node.names.borrow().first().map(|(_, name)| format!(", {name}")).unwrap_or_default();
+    let aval = &node.results[0];
+    let operation = format!("capture({}{name})", short(aval.dtype(), aval.shape()));
+    let reason = "an array is captured by a skeleton only; for a family or a graph it has to be an argument";
+    Error::Graph { operation, reason: reason.into(), at: user.at.to_string() }
 }
 
 #[cold]
