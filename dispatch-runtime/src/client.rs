@@ -1,13 +1,17 @@
 //! Clients and devices.
 
 use std::fmt;
+#[cfg(feature = "store")]
+use std::sync::RwLock;
 
 use crate::array::Array;
 use crate::engine::Engine;
 use crate::executable::Executable;
 use crate::host::{Element, HostView};
 use crate::program::Source;
-use crate::{Aval, DType, Error, Result};
+#[cfg(feature = "store")]
+use crate::store::Store;
+use crate::{Aval, DType, Error, Result, compiled};
 
 /// What a [`Client`] points to; lives for the rest of the process.
 ///
@@ -16,6 +20,8 @@ use crate::{Aval, DType, Error, Result};
 pub(crate) struct Handle {
     version: u32,
     engine: Box<dyn Engine>,
+    #[cfg(feature = "store")]
+    store: RwLock<Option<Store>>,
 }
 
 /// A connection to one platform: the devices, the compiler and the memory behind a PJRT plugin or another engine.
@@ -39,6 +45,8 @@ impl Client {
         Client(Box::leak(Box::new(Handle {
             version: crate::array::HANDLE_VERSION,
             engine: Box::new(engine),
+            #[cfg(feature = "store")]
+            store: RwLock::new(None),
         })))
     }
 
@@ -126,13 +134,19 @@ impl Client {
     /// Compiles a program for a device of this client, without a cache.
     pub fn compile_on(self, program: impl AsRef<Source>, device: Device) -> Result<Executable> {
         self.check_device(device)?;
-        Ok(Executable::new(device, self.0.engine.compile(program.as_ref(), device.index as usize)?))
+        Ok(Executable::new(device, compiled::compile(device, program.as_ref(), None)?))
     }
 
     /// The engine behind the client.
     #[inline(always)]
     pub fn engine(self) -> &'static dyn Engine {
         &*self.0.engine
+    }
+
+    /// Where the client's store stands.
+    #[cfg(feature = "store")]
+    pub(crate) fn store_slot(self) -> &'static RwLock<Option<Store>> {
+        &self.0.store
     }
 
     /// The device with this index in the client's list, which must have it.

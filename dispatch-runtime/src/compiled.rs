@@ -9,7 +9,7 @@ use crate::engine::{self, RawBuffer};
 use crate::error::counted;
 use crate::program::{Program, Source};
 use crate::tree::Outputs;
-use crate::{Aval, Error, Result};
+use crate::{Aval, CompileOptions, Error, Result};
 
 /// A compiled program, checked.
 pub struct Compiled {
@@ -85,6 +85,10 @@ impl Weigh for Compiled {
     fn bytes(&self) -> u64 {
         self.executable.size_bytes()
     }
+
+    fn is_loaded(&self) -> bool {
+        self.executable.is_loaded()
+    }
 }
 
 /// Sees a donated array with the name of its argument.
@@ -118,9 +122,29 @@ fn take_back(donated: impl Fn(&mut Visitor<'_>), given: usize) {
 /// How a program is compiled: by the engine, on this thread (`by_engine`) or on another one. What comes of it is checked.
 pub type Compiler = fn(Device, &Source) -> Result<Box<dyn engine::Executable>>;
 
-/// Compiles on the calling thread.
-pub(crate) fn by_engine(device: Device, source: &Source) -> Result<Box<dyn engine::Executable>> {
-    device.client().engine().compile(source, device.index() as usize)
+/// Compiles on the calling thread, or loads from the client's store.
+pub fn by_engine(device: Device, source: &Source) -> Result<Box<dyn engine::Executable>> {
+    compile(device, source, None)
+}
+
+/// The one way from a program to an executable: from the client's store, or by its engine.
+pub(crate) fn compile(
+    device: Device,
+    source: &Source,
+    options: Option<&CompileOptions>,
+) -> Result<Box<dyn engine::Executable>> {
+    let compile = || {
+        let (engine, index) = (device.client().engine(), device.index() as usize);
+        match options {
+            None => engine.compile(source, index),
+            Some(options) => engine.compile_with(source, index, options),
+        }
+    };
+    #[cfg(feature = "store")]
+    if let Some(store) = device.client().store() {
+        return store.compile(device, source, options, compile);
+    }
+    compile()
 }
 
 /// What a program has to be for its owner.

@@ -200,6 +200,14 @@ pub enum Error {
         /// What came.
         got: String,
     },
+    /// A file or a directory cannot be used.
+    #[error("`{path}`: {reason}")]
+    File {
+        /// Its path.
+        path: String,
+        /// Why.
+        reason: String,
+    },
     /// A name that is no element type.
     #[error(
         "unknown dtype `{name}`; expected one of bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128"
@@ -235,6 +243,7 @@ impl Error {
             Error::Plugin { .. } => "plugin",
             Error::PluginNotFound { .. } => "plugin_not_found",
             Error::Option { .. } => "option",
+            Error::File { .. } => "file",
             Error::UnknownDType { .. } => "unknown_dtype",
         }
     }

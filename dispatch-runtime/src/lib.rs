@@ -9,6 +9,7 @@
 //! * [`graph`] builds programs from values; [`Program`] is what the body of a family returns, made by a graph or from
 //!   StableHLO of one's own.
 //! * [`skeleton`] bakes a computation once and runs it many times, its memory known beforehand.
+//! * [`store`] keeps compiled programs for the next process.
 //! * [`Error`] names the argument that is wrong, what was expected and what came.
 //!
 //! ```
@@ -66,6 +67,8 @@ pub mod program;
 pub mod signature;
 #[cfg(feature = "graph")]
 pub mod skeleton;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod tree;
 mod warning;
 

@@ -120,7 +120,7 @@ mod oldest {
             PJRT_Executable_NumOutputs_Args PJRT_Executable_OutputElementTypes_Args
             PJRT_Executable_OutputDimensions_Args PJRT_Executable_SizeOfGeneratedCodeInBytes_Args
             PJRT_Executable_GetCostAnalysis_Args PJRT_Executable_OptimizedProgram_Args
-            PJRT_Executable_Serialize_Args
+            PJRT_Executable_Serialize_Args PJRT_Executable_DeserializeAndLoad_Args
             PJRT_Executable_GetCompiledMemoryStats_Args PJRT_LoadedExecutable_Destroy_Args
             PJRT_LoadedExecutable_GetExecutable_Args PJRT_ExecuteContext_Create_Args PJRT_ExecuteContext_Destroy_Args
             PJRT_ExecuteOptions PJRT_LoadedExecutable_Execute_Args

@@ -2,8 +2,7 @@
 
 mod plugin;
 
-use std::ffi::c_void;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 use std::sync::Mutex;
 
 use dispatch_runtime::engine::RunOptions;
@@ -13,19 +12,6 @@ use dispatch_runtime::ffi::{self, Buffer, BufferMut, Dictionary, ExecutionData};
 use dispatch_runtime::prelude::*;
 use dispatch_tests::short;
 use plugin::{client, compile, engine, pjrt, resident, run, values};
-
-/// `PJRT_Executable_DeserializeAndLoad_Args`, which the runtime has no use for.
-#[repr(C)]
-struct DeserializeAndLoad {
-    struct_size: usize,
-    extension_start: *mut c_void,
-    client: *mut PJRT_Client,
-    bytes: *const u8,
-    size: usize,
-    loaded: *mut PJRT_LoadedExecutable,
-    options: *const u8,
-    options_size: usize,
-}
 
 #[track_caller]
 fn check(error: *mut PJRT_Error) {
@@ -61,24 +47,17 @@ fn through_bytes(client: Client, program: &PjrtExecutable, x: &Array, out: &mut 
         destroy.executable = get.executable;
         check(api.PJRT_Executable_Destroy.unwrap()(&raw mut destroy));
 
-        let load: Function<DeserializeAndLoad> = std::mem::transmute(api.PJRT_Executable_DeserializeAndLoad);
-        let mut args = DeserializeAndLoad {
-            struct_size: size_of::<DeserializeAndLoad>(),
-            extension_start: null_mut(),
-            client: engine(client).client().as_ptr(),
-            bytes: bytes.as_ptr(),
-            size: bytes.len(),
-            loaded: null_mut(),
-            options: null(),
-            options_size: 0,
-        };
-        check(load(&raw mut args));
+        let mut args: PJRT_Executable_DeserializeAndLoad_Args = sized();
+        args.client = engine(client).client().as_ptr();
+        args.serialized_executable = bytes.as_ptr().cast();
+        args.serialized_executable_size = bytes.len();
+        check(api.PJRT_Executable_DeserializeAndLoad.unwrap()(&raw mut args));
         drop(bytes);
 
         let (argument, mut result) = (x.raw().as_ptr().cast::<PJRT_Buffer>(), null_mut::<PJRT_Buffer>());
         let (arguments, results) = (&raw const argument, &raw mut result);
         let mut execute: PJRT_LoadedExecutable_Execute_Args = sized();
-        execute.executable = args.loaded;
+        execute.executable = args.loaded_executable;
         execute.options = program.execute_options().as_ptr();
         execute.argument_lists = &raw const arguments;
         execute.num_devices = 1;
@@ -98,7 +77,7 @@ fn through_bytes(client: Client, program: &PjrtExecutable, x: &Array, out: &mut 
         end.buffer = result;
         check(api.PJRT_Buffer_Destroy.unwrap()(&raw mut end));
         let mut end: PJRT_LoadedExecutable_Destroy_Args = sized();
-        end.executable = args.loaded;
+        end.executable = args.loaded_executable;
         check(api.PJRT_LoadedExecutable_Destroy.unwrap()(&raw mut end));
     }
 }

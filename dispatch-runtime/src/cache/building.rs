@@ -57,7 +57,14 @@ impl<V: Weigh> Cache<V> {
         let make = || -> Result<Arc<Entry<V>>> {
             let value = build()?;
             let (hash, key) = (flight.hash, flight.key.clone());
-            Ok(Arc::new(Entry { hash, key, parts: describe(), bytes: value.bytes(), value }))
+            Ok(Arc::new(Entry {
+                hash,
+                key,
+                parts: describe(),
+                bytes: value.bytes(),
+                loaded: value.is_loaded(),
+                value,
+            }))
         };
         // Unwind safe: the closure changes nothing of the cache, what it has made is lost, and it is not called again.
         let made = catch_unwind(AssertUnwindSafe(make));

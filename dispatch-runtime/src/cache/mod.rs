@@ -40,6 +40,11 @@ use sync::Mutex;
 pub trait Weigh: Send + Sync + 'static {
     /// The memory that the value takes, in bytes; asked once, when it is built.
     fn bytes(&self) -> u64;
+
+    /// Whether it was made before, and only loaded: for the counters.
+    fn is_loaded(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Weigh> Weigh for Arc<T> {

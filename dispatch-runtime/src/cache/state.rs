@@ -18,6 +18,7 @@ pub(super) struct Entry<V> {
     pub key: Box<[u64]>,
     pub parts: Vec<Part>,
     pub bytes: u64,
+    pub loaded: bool,
     pub value: V,
 }
 
@@ -178,7 +179,7 @@ impl<V> State<V> {
         self.retire(gone, garbage);
         self.prune();
 
-        let i = self.entries.len();
+        let (i, loaded) = (self.entries.len(), entry.loaded);
         let usage = Usage { id: EntryId(self.next_id), last_use: stamp, hits: 0, bytes: entry.bytes };
         let entries = &mut self.entries;
         entries.push(entry);
@@ -186,6 +187,7 @@ impl<V> State<V> {
         self.usage.push(usage);
         self.next_id += 1;
         self.stats.compiles += 1;
+        self.stats.loads += u64::from(loaded);
         self.stats.bytes += usage.bytes;
         guarded(garbage, || self.policy.inserted(&usage));
         i

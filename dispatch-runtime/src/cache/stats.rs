@@ -15,6 +15,10 @@ pub struct Stats {
     pub misses: u64,
     /// Builds that gave an entry. Failed ones are misses only.
     pub compiles: u64,
+    /// Those of the builds that compiled nothing, because the program was in the client's
+    #[cfg_attr(feature = "store", doc = "[store](crate::store).")]
+    #[cfg_attr(not(feature = "store"), doc = "store.")]
+    pub loads: u64,
     /// Entries that went to make room for others; not those that were removed or cleared.
     pub evictions: u64,
     /// Entries in the cache now.
@@ -25,10 +29,11 @@ pub struct Stats {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stats { hits, misses, compiles, evictions, entries, bytes } = self;
+        let Stats { hits, misses, compiles, loads, evictions, entries, bytes } = self;
+        let loaded = if *loads > 0 { format!(" ({loads} loaded)") } else { String::new() };
         write!(
             f,
-            "{hits} hits, {misses} misses, {compiles} compiles, {evictions} evictions; \
+            "{hits} hits, {misses} misses, {compiles} compiles{loaded}, {evictions} evictions; \
              {entries} entries of {bytes} bytes"
         )
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::ffi::ExecutionData;
 use crate::host::{HostArray, HostView};
 use crate::program::Source;
-use crate::{Aval, DType, Error, Inspection, MemoryStats, Result};
+use crate::{Aval, CompileOptions, DType, Error, Inspection, MemoryStats, Result};
 
 #[cfg(any(feature = "fake", test))]
 pub mod fake;
@@ -75,6 +75,43 @@ pub unsafe trait Engine: Send + Sync + 'static {
 
     /// Compiles a program for one device.
     fn compile(&self, source: &Source, device: usize) -> Result<Box<dyn Executable>>;
+
+    /// As [`Engine::compile`], with options for XLA's compiler, where the engine has one.
+    fn compile_with(
+        &self,
+        source: &Source,
+        device: usize,
+        options: &CompileOptions,
+    ) -> Result<Box<dyn Executable>> {
+        let _ = (source, device, options);
+        let what = "compiling with options for XLA's compiler".into();
+        Err(Error::Unimplemented { what, by: self.description() })
+    }
+
+    /// All that decides, but for the program and options that a compile is given, what comes of compiling for this device:
+    /// which compiler it is, its settings, the machine. Executables may be exchanged between processes whose engines say
+    /// the same. None if the engine cannot tell, which is the default: then nothing of it is kept.
+    fn fingerprint(&self, device: usize) -> Option<String> {
+        let _ = device;
+        None
+    }
+
+    /// The executable that [`Executable::serialize`] made bytes of.
+    ///
+    /// # Safety
+    ///
+    /// The bytes are unchanged, and those of an executable that an engine of the same [fingerprint](Engine::fingerprint)
+    /// compiled from this source with these options. They are machine code, and nobody looks for damage.
+    unsafe fn deserialize(
+        &self,
+        bytes: &[u8],
+        source: &Source,
+        device: usize,
+        options: Option<&CompileOptions>,
+    ) -> Result<Box<dyn Executable>> {
+        let _ = (bytes, source, device, options);
+        Err(Error::Unimplemented { what: "loading compiled programs".into(), by: self.description() })
+    }
 
     /// Copies host data to a device. The data is no longer needed when this returns.
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer>;
@@ -200,6 +237,16 @@ pub unsafe trait Executable: Send + Sync {
     /// What one run needs in memory, where the engine says: a part of [`Executable::inspect`] that costs less to ask for.
     fn memory(&self) -> Result<Option<MemoryStats>> {
         Ok(self.inspect()?.memory)
+    }
+
+    /// The executable as bytes, for [`Engine::deserialize`]; none if the engine cannot, which is the default.
+    fn serialize(&self) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// Whether it came from [`Engine::deserialize`], not from a compile.
+    fn is_loaded(&self) -> bool {
+        false
     }
 
     /// Whether it takes a buffer for what the program expects if only the number of bytes is right.

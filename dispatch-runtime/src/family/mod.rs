@@ -12,7 +12,7 @@ mod explain;
 mod place;
 mod run;
 
-pub use crate::compiled::{Compiled, Compiler, Visitor, nothing_donated};
+pub use crate::compiled::{Compiled, Compiler, Visitor, by_engine, nothing_donated};
 pub use args::{Arg, Dynamic};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
 pub use compile::{BodyError, Failure, Request, TextFailure};

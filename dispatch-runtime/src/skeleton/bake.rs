@@ -66,6 +66,10 @@ impl Weigh for Baked {
     fn bytes(&self) -> u64 {
         self.compiled.bytes()
     }
+
+    fn is_loaded(&self) -> bool {
+        self.compiled.is_loaded()
+    }
 }
 
 /// The name of a slot, or its position, counted from 1.

@@ -69,7 +69,7 @@ fn each_look_up_is_a_hit_or_a_miss() {
     assert_eq!(built_again.unwrap(), 1);
     assert!(bench.touch(2) && bench.touch(3));
     let stats = bench.cache.stats();
-    let expected = Stats { hits: 2, misses: 3, compiles: 3, evictions: 1, entries: 2, bytes: 2 };
+    let expected = Stats { hits: 2, misses: 3, compiles: 3, loads: 0, evictions: 1, entries: 2, bytes: 2 };
     assert_eq!(stats, expected);
     assert_eq!(stats.to_string(), "2 hits, 3 misses, 3 compiles, 1 evictions; 2 entries of 2 bytes");
 }

@@ -181,6 +181,12 @@ structs! {
         serialized_bytes_size: usize = 32, serialized_executable: *mut PJRT_SerializedExecutable = 40,
         serialized_executable_deleter: Option<unsafe extern "C" fn(*mut PJRT_SerializedExecutable)> = 48,
     }
+    PJRT_Executable_DeserializeAndLoad_Args = 64 (48) {
+        client: *mut PJRT_Client = 16, serialized_executable: *const c_char = 24,
+        serialized_executable_size: usize = 32, loaded_executable: *mut PJRT_LoadedExecutable = 40,
+        overridden_serialized_compile_options: *const c_char = 48,
+        overridden_serialized_compile_options_size: usize = 56,
+    }
     PJRT_Executable_GetCompiledMemoryStats_Args = 112 (104) {
         executable: *mut PJRT_Executable = 16, generated_code_size_in_bytes: i64 = 24,
         argument_size_in_bytes: i64 = 32, output_size_in_bytes: i64 = 40, alias_size_in_bytes: i64 = 48,
@@ -353,7 +359,7 @@ table! {
     PJRT_LoadedExecutable_Delete,
     PJRT_LoadedExecutable_IsDeleted,
     PJRT_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args),
-    PJRT_Executable_DeserializeAndLoad,
+    PJRT_Executable_DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args),
     PJRT_LoadedExecutable_Fingerprint,
     PJRT_Buffer_Destroy(PJRT_Buffer_Destroy_Args),
     PJRT_Buffer_ElementType,

@@ -25,6 +25,9 @@ pub(crate) struct Plugin {
     /// The path that was loaded.
     pub(super) path: String,
     pub(super) errors: ErrorFunctions,
+    /// What its programs' fingerprint is made of.
+    #[cfg(all(feature = "store", target_os = "linux"))]
+    pub(super) at_load: Option<super::fingerprint::AtLoad>,
     /// What it has for handlers, once asked for.
     pub(super) ffi: OnceLock<PluginFfi>,
 }

@@ -13,7 +13,7 @@ use super::describe::{self, Owned};
 use super::engine::Shared;
 use super::executable::{Loaded, PjrtExecutable};
 use super::exit::Working;
-use super::{mlir, proto};
+use super::{mlir, proto, serialize};
 use crate::program::Source;
 use crate::{Error, Result};
 
@@ -57,6 +57,12 @@ impl CompileOptions {
         }
         Ok(CompileOptions { encoded })
     }
+
+    /// The message.
+    #[cfg(feature = "store")]
+    pub(crate) fn encoded(&self) -> &[u8] {
+        &self.encoded
+    }
 }
 
 /// Compiles a program for a device of the client.
@@ -67,12 +73,7 @@ pub(super) fn compile(
     options: Option<&CompileOptions>,
 ) -> Result<PjrtExecutable> {
     let _working = Working::begin();
-    // The compiler takes a text for one, whatever it is called here.
-    let text = match source {
-        Source::StableHlo(text) => Some(Cow::Borrowed(&**text)),
-        Source::Bytecode(bytes) if !bytes.starts_with(MAGIC) => Some(String::from_utf8_lossy(bytes)),
-        _ => None,
-    };
+    let text = text_of(source);
     let text = text.as_deref();
     if let Some(ty) = text.and_then(mlir::impossible_type) {
         return Err(Error::InvalidProgram { reason: format!("no array has the type tensor<{ty}>") });
@@ -107,9 +108,51 @@ pub(super) fn compile(
             load(shared, (code, format), &[&*defaults, &*options.encoded, &*device].concat())?
         }
     };
+    finish(shared, loaded, source, device, options.is_some())
+}
+
+/// A program that was compiled from this source, and serialized, in this process or in another one.
+///
+/// # Safety
+///
+/// The bytes are unchanged, and what [`super::serialize::serialize`] gave for an executable that the same plugin compiled
+/// for such a device on such a machine, from this source and with these options.
+pub(super) unsafe fn load_compiled(
+    shared: &'static Shared,
+    bytes: &[u8],
+    source: &Source,
+    device: usize,
+    options: Option<&CompileOptions>,
+) -> Result<PjrtExecutable> {
+    let _working = Working::begin();
+    // SAFETY: by the caller's promise.
+    let loaded = unsafe { serialize::deserialize(shared, bytes)? };
+    let mut executable = finish(shared, loaded, source, device, options.is_some())?;
+    executable.set_loaded();
+    Ok(executable)
+}
+
+/// Finds out what was compiled.
+fn finish(
+    shared: &'static Shared,
+    loaded: Arc<Loaded>,
+    source: &Source,
+    device: usize,
+    with_options: bool,
+) -> Result<PjrtExecutable> {
     let executable = Owned::of(shared.plugin, loaded.ptr())?;
-    let about = describe::describe(&executable, source, options.is_some())?;
-    Ok(PjrtExecutable::new(shared, loaded, device, about, text.is_none_or(may_have_custom_calls)))
+    let about = describe::describe(&executable, source, with_options)?;
+    let custom_calls = text_of(source).is_none_or(|text| may_have_custom_calls(&text));
+    Ok(PjrtExecutable::new(shared, loaded, device, about, custom_calls))
+}
+
+/// The text of a program that the compiler takes for one, whatever it is called here.
+fn text_of(source: &Source) -> Option<Cow<'_, str>> {
+    match source {
+        Source::StableHlo(text) => Some(Cow::Borrowed(&**text)),
+        Source::Bytecode(bytes) if !bytes.starts_with(MAGIC) => Some(String::from_utf8_lossy(bytes)),
+        _ => None,
+    }
 }
 
 /// What MLIR's bytecode begins with.

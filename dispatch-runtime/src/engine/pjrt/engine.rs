@@ -12,6 +12,8 @@ use super::abi::*;
 use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
 use super::context::Context;
 use super::exit::Threads;
+#[cfg(all(feature = "store", target_os = "linux"))]
+use super::fingerprint;
 use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
 use crate::host::{HostArray, HostView};
@@ -35,6 +37,9 @@ pub(super) struct Shared {
     /// What programs with custom calls are run with: see `context.rs`.
     pub context: OnceLock<Option<Context>>,
     pub platform: String,
+    /// What its programs' fingerprint is made of.
+    #[cfg(all(feature = "store", target_os = "linux"))]
+    pub fingerprint: fingerprint::OfClient,
     /// Whether device memory is host memory, so that a buffer is read from its pointer.
     pub on_host: bool,
 }
@@ -193,7 +198,7 @@ impl PjrtEngine {
         let client =
             NonNull::new(made.client).ok_or_else(|| plugin.broken("PJRT_Client_Create gave no client"))?;
         let unfinished = Unfinished(plugin, client);
-        let engine = PjrtEngine::of_client(plugin, hot, client)?;
+        let engine = PjrtEngine::of_client(plugin, hot, client, Some(options))?;
         std::mem::forget(unfinished);
         threads.wait_for_new_ones();
         Ok(engine)
@@ -211,14 +216,17 @@ impl PjrtEngine {
         path: &Path,
     ) -> Result<PjrtEngine> {
         let plugin = plugin::adopt(api, path)?;
-        PjrtEngine::of_client(plugin, HotFunctions::of(plugin)?, client)
+        PjrtEngine::of_client(plugin, HotFunctions::of(plugin)?, client, None)
     }
 
     fn of_client(
         plugin: &'static Plugin,
         hot: HotFunctions,
         client: NonNull<PJRT_Client>,
+        options: Option<&ClientOptions>,
     ) -> Result<PjrtEngine> {
+        #[cfg(not(all(feature = "store", target_os = "linux")))]
+        let _ = options;
         let platform = platform(plugin, client)?;
         let handles = devices(plugin, client)?;
         let devices = handles
@@ -245,17 +253,9 @@ impl PjrtEngine {
             context: OnceLock::new(),
             on_host: platform == "cpu",
             platform,
+            #[cfg(all(feature = "store", target_os = "linux"))]
+            fingerprint: fingerprint::OfClient::new(options),
         }))))
-    }
-
-    /// Compiles a program for one device with options for XLA's compiler.
-    pub fn compile_with(
-        &self,
-        source: &Source,
-        device: usize,
-        options: &CompileOptions,
-    ) -> Result<Box<dyn Executable>> {
-        Ok(Box::new(compile::compile(self.0, source, device, Some(options))?))
     }
 
     /// The plugin's path, as it was given or found.
@@ -365,6 +365,31 @@ unsafe impl Engine for PjrtEngine {
 
     fn compile(&self, source: &Source, device: usize) -> Result<Box<dyn Executable>> {
         Ok(Box::new(compile::compile(self.0, source, device, None)?))
+    }
+
+    fn compile_with(
+        &self,
+        source: &Source,
+        device: usize,
+        options: &CompileOptions,
+    ) -> Result<Box<dyn Executable>> {
+        Ok(Box::new(compile::compile(self.0, source, device, Some(options))?))
+    }
+
+    #[cfg(all(feature = "store", target_os = "linux"))]
+    fn fingerprint(&self, device: usize) -> Option<String> {
+        fingerprint::of(self.0, device)
+    }
+
+    unsafe fn deserialize(
+        &self,
+        bytes: &[u8],
+        source: &Source,
+        device: usize,
+        options: Option<&CompileOptions>,
+    ) -> Result<Box<dyn Executable>> {
+        // SAFETY: by the caller's promise.
+        Ok(Box::new(unsafe { compile::load_compiled(self.0, bytes, source, device, options)? }))
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use super::call::{Roomy, call};
 use super::context::Context;
 use super::engine::{Hot, Shared};
 use super::nested::Executing;
-use super::{describe, inspect, layout, read};
+use super::{describe, inspect, layout, read, serialize};
 use crate::engine::{Executable, RawBuffer, RunOptions};
 use crate::{Aval, Inspection, MemoryStats, Result};
 
@@ -32,6 +32,8 @@ pub struct PjrtExecutable {
     outputs: Vec<Aval>,
     aliased: Vec<bool>,
     size_bytes: u64,
+    /// Whether it was compiled by another process or earlier, and only loaded here.
+    is_loaded: bool,
     loaded: Arc<Loaded>,
     /// The context of executions that are given no data, if the program has custom calls.
     context: Option<NonNull<PJRT_ExecuteContext>>,
@@ -149,10 +151,16 @@ impl PjrtExecutable {
             outputs,
             aliased,
             size_bytes,
+            is_loaded: false,
             loaded,
             _own: own,
             context,
         }
+    }
+
+    /// Says that it was not compiled here.
+    pub(super) fn set_loaded(&mut self) {
+        self.is_loaded = true;
     }
 
     /// The plugin's executable, `PJRT_LoadedExecutable*`; alive as long as `self`.
@@ -253,6 +261,14 @@ unsafe impl Executable for PjrtExecutable {
 
     fn memory(&self) -> Result<Option<MemoryStats>> {
         inspect::if_told(self.memory_stats())
+    }
+
+    fn serialize(&self) -> Result<Option<Vec<u8>>> {
+        serialize::serialize(&describe::Owned::of(self.shared.plugin, self.ptr)?)
+    }
+
+    fn is_loaded(&self) -> bool {
+        self.is_loaded
     }
 
     fn takes_bytes(&self) -> bool {

@@ -19,6 +19,8 @@ mod executable;
 mod exit;
 mod ffi;
 mod find;
+#[cfg(all(feature = "store", target_os = "linux"))]
+mod fingerprint;
 mod hlo;
 mod inspect;
 mod layout;
@@ -28,6 +30,7 @@ mod options;
 mod plugin;
 mod proto;
 mod read;
+mod serialize;
 
 use std::path::Path;
 use std::ptr::NonNull;
@@ -46,6 +49,7 @@ pub use options::{ClientOptions, OptionValue};
 pub use plugin::PjrtPlugin;
 
 use crate::client::{Client, Device};
+use crate::compiled;
 use crate::executable::Executable;
 use crate::program::Source;
 use crate::{Error, Result};
@@ -115,11 +119,6 @@ impl Client {
                 got: device.client().to_string(),
             });
         }
-        let engine: &PjrtEngine =
-            self.engine().as_any().downcast_ref().ok_or_else(|| Error::Unimplemented {
-                what: "compiling with options for XLA's compiler".into(),
-                by: self.engine().description(),
-            })?;
-        Ok(Executable::new(device, engine.compile_with(program.as_ref(), device.index() as usize, options)?))
+        Ok(Executable::new(device, compiled::compile(device, program.as_ref(), Some(options))?))
     }
 }

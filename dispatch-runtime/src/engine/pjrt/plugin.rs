@@ -8,6 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::abi::*;
 use super::call::{ErrorFunctions, Plugin, call, slice, slot, string};
+#[cfg(all(feature = "store", target_os = "linux"))]
+use super::fingerprint::AtLoad;
 use super::{ClientOptions, OptionValue, find};
 use crate::client::Client;
 use crate::{Error, Result};
@@ -79,8 +81,14 @@ pub(super) fn load(path: &Path) -> Result<&'static Plugin> {
     if let Some(plugin) = plugins.get(&canonical) {
         return Ok(plugin);
     }
+    #[cfg(all(feature = "store", target_os = "linux"))]
+    let at_load = AtLoad::before_loading(&canonical);
     let api = open(&canonical).map_err(fail)?;
-    let plugin: &'static Plugin = Box::leak(Box::new(inspect(api, path).map_err(fail)?));
+    #[allow(unused_mut)]
+    let mut plugin = inspect(api, path).map_err(fail)?;
+    #[cfg(all(feature = "store", target_os = "linux"))]
+    plugin.at_load.replace(at_load);
+    let plugin: &'static Plugin = Box::leak(Box::new(plugin));
     // SAFETY: no pointers among the arguments; this is the first call to the plugin.
     unsafe { call!(plugin, PJRT_Plugin_Initialize {}) }?;
     plugins.insert(canonical, plugin);
@@ -95,7 +103,11 @@ pub(super) fn adopt(api: NonNull<PJRT_Api>, path: &Path) -> Result<&'static Plug
     if let Some(plugin) = plugins.values().find(|plugin| plugin.api == api) {
         return Ok(plugin);
     }
-    let plugin: &'static Plugin = Box::leak(Box::new(inspect(api, path).map_err(fail)?));
+    #[allow(unused_mut)]
+    let mut plugin = inspect(api, path).map_err(fail)?;
+    #[cfg(all(feature = "store", target_os = "linux"))]
+    (plugin.at_load = AtLoad::of_loaded(path));
+    let plugin: &'static Plugin = Box::leak(Box::new(plugin));
     // The file may be gone by now. Whoever loads it anew gets the plugin that the process has.
     plugins.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned()), plugin);
     Ok(plugin)
@@ -163,7 +175,15 @@ fn inspect(api: NonNull<PJRT_Api>, path: &Path) -> Result<Plugin, String> {
     let errors = error_functions(api).ok_or_else(|| {
         format!("its PJRT C API 0.{minor} lacks a function that reads errors; the table has {size} bytes")
     })?;
-    Ok(Plugin { api, minor: minor as c_int, path: path.display().to_string(), errors, ffi: OnceLock::new() })
+    Ok(Plugin {
+        api,
+        minor: minor as c_int,
+        path: path.display().to_string(),
+        errors,
+        #[cfg(all(feature = "store", target_os = "linux"))]
+        at_load: None,
+        ffi: OnceLock::new(),
+    })
 }
 
 /// The functions that every call needs, if the table has them.

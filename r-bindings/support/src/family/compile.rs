@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use dispatch_runtime::engine;
-use dispatch_runtime::family::{Explanation, Family};
+use dispatch_runtime::family::{Explanation, Family, by_engine};
 use dispatch_runtime::program::Source;
 use dispatch_runtime::{Device, Error};
 
@@ -118,17 +118,13 @@ pub(super) fn forget() {
     LEFT_BEHIND.get().take();
 }
 
-/// Lets the device's engine compile a program, as a compiler of families.
+/// Compiles a program for a device, or loads it from the client's store, as a compiler of families.
 pub(super) fn compile(device: Device, source: &Source) -> Done {
     // A family of ours that another thread calls, by a reference that it got from a body.
     if main_thread::is_other() {
-        return direct(device, source);
+        return by_engine(device, source);
     }
     interruptible(device, source).map_err(leave)?
-}
-
-fn direct(device: Device, source: &Source) -> Done {
-    device.client().engine().compile(source, device.index() as usize)
 }
 
 fn interruptible(device: Device, source: &Source) -> Result<Done> {
@@ -166,7 +162,7 @@ fn start(device: Device, source: &Source, waiting: impl FnMut(Duration) -> Resul
     let behind = Behind { source: Arc::new(source.clone()), device, result: Arc::default() };
     let (program, result) = (behind.source.clone(), behind.result.clone());
     let work = move || {
-        let done = catch_unwind(AssertUnwindSafe(|| direct(device, &program)));
+        let done = catch_unwind(AssertUnwindSafe(|| by_engine(device, &program)));
         result.put(done.unwrap_or_else(|_| {
             Err(Error::Panic { callee: "the compiler".into(), message: "its thread has ended".into() })
         }));
