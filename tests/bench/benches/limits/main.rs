@@ -13,6 +13,7 @@ mod hit;
 mod look_up;
 mod miss;
 mod scalar;
+mod skeleton;
 mod threads;
 
 use std::process::{Command, Stdio};
@@ -27,7 +28,7 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 16] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
@@ -38,6 +39,8 @@ const PARTS: [Part; 14] = [
     ("decode", 5, decode::measure),
     ("ffi-calls", 5, |results| ffi::calls(plugin(), results)),
     ("ffi-rotate", 3, |results| ffi::rotate(plugin(), results)),
+    ("skeleton", 7, |results| skeleton::run(plugin(), results)),
+    ("skeleton-peer", 3, |results| skeleton::against_candela(plugin(), results)),
     ("graph", 3, graph::build),
     ("graph-miss", 1, |results| graph::miss(plugin(), results)),
     ("graph-jax", 3, |results| graph::against_jax(plugin(), results)),
