@@ -93,7 +93,11 @@ pub fn against_candela(client: Client, results: &mut Results) {
         let rounds = rounds(&mut cases, blocks, calls);
         rounds.print(&format!("Skeletons: `x * 2 + 1` on f32[{n}] against candela-tensor 0.2.0"));
         let ratio = rounds.ratio(1, 0).median;
-        results.report(&format!("skeleton, {n} floats: run until ready"), rounds.time(1).median * MICRO, "µs");
+        results.report(
+            &format!("skeleton, {n} floats: run until ready"),
+            rounds.time(1).median * MICRO,
+            "µs",
+        );
         results.report(&format!("skeleton, {n} floats: candela"), rounds.time(0).median * MICRO, "µs");
         match n {
             10_000 => results.at_most("skeleton, 10 000 floats: run against candela", ratio, "times", 0.3),
