@@ -2,11 +2,15 @@
 
 use std::fmt;
 
-use crate::DType;
+use crate::host::layout::{self, Strides};
+use crate::{DType, Error, Result};
 
 /// Dtype and shape of an array, without its data.
 ///
 /// A rank-0 shape is a scalar. Prints as the StableHLO type.
+///
+/// Arrays on devices, and what programs take and give, are dense: row-major, from the first element on. What stands for a
+/// [`HostView`](crate::HostView) may have strides and an offset as well, see [`Aval::strided`].
 ///
 /// ```
 /// use dispatch_runtime::{Aval, DType};
@@ -20,6 +24,14 @@ use crate::DType;
 pub struct Aval {
     dtype: DType,
     shape: Box<[i64]>,
+    /// None if it is dense; else in the one form that a layout has.
+    layout: Option<Box<Layout>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Layout {
+    strides: Box<[i64]>,
+    offset: usize,
 }
 
 impl Aval {
@@ -47,7 +59,53 @@ impl Aval {
     /// ```
     pub fn try_new(dtype: DType, shape: impl AsRef<[i64]>) -> Option<Aval> {
         let shape = shape.as_ref();
-        is_array_shape(dtype, shape).then(|| Aval { dtype, shape: shape.into() })
+        is_array_shape(dtype, shape).then(|| Aval { dtype, shape: shape.into(), layout: None })
+    }
+
+    /// An abstract value of host data whose elements lie `strides` apart along each dimension, the first of them at `offset`,
+    /// both counted in elements.
+    ///
+    /// A layout has one form: strides and an offset that say row-major from the first element on are the same as none, and
+    /// along a dimension of size 1 any stride is the same as another.
+    ///
+    /// ```
+    /// use dispatch_runtime::{Aval, DType};
+    ///
+    /// let columns = Aval::strided(DType::F32, [2, 3], [1, 2], 0)?;
+    /// assert_eq!((columns.strides(), columns.offset()), (Some(&[1, 2][..]), 0));
+    /// assert_eq!(columns.to_string(), "tensor<2x3xf32, strided<[1, 2]>>");
+    /// assert_ne!(columns, Aval::new(DType::F32, [2, 3]));
+    /// assert_eq!(Aval::strided(DType::F32, [2, 3], [3, 1], 0)?, Aval::new(DType::F32, [2, 3]));
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// No array has the shape; there is not one stride for each dimension; an element would lie before the first one of any
+    /// data, or behind the last one that any data can have.
+    pub fn strided(
+        dtype: DType,
+        shape: impl AsRef<[i64]>,
+        strides: impl AsRef<[i64]>,
+        offset: usize,
+    ) -> Result<Aval> {
+        let (shape, strides) = (shape.as_ref(), strides.as_ref());
+        if !is_array_shape(dtype, shape) {
+            return Err(Error::Shape {
+                argument: "shape".into(),
+                expected: "that an array can have".into(),
+                got: shape_text(shape),
+            });
+        }
+        layout::check(dtype, shape, strides, offset, None).map_err(crate::host::wrong_strides)?;
+        Ok(Aval::with_layout(dtype, shape, layout::canonical(shape, strides, offset)))
+    }
+
+    /// An abstract value of a shape that an array can have, with a layout in its one form.
+    pub(crate) fn with_layout(dtype: DType, shape: &[i64], layout: Option<(Strides, usize)>) -> Aval {
+        let boxed =
+            |(strides, offset): (Strides, usize)| Layout { strides: strides.into_boxed_slice(), offset };
+        Aval { dtype, shape: shape.into(), layout: layout.map(boxed).map(Box::new) }
     }
 
     /// The element type.
@@ -58,6 +116,31 @@ impl Aval {
     /// The sizes of the dimensions, outermost first; empty for a scalar.
     pub fn shape(&self) -> &[i64] {
         &self.shape
+    }
+
+    /// Whether it is row-major, from the first element on: all but host data with strides or an offset.
+    pub fn is_dense(&self) -> bool {
+        self.layout.is_none()
+    }
+
+    /// The distance of neighbours along each dimension, in elements; none if it is dense.
+    pub fn strides(&self) -> Option<&[i64]> {
+        self.layout.as_deref().map(|layout| &*layout.strides)
+    }
+
+    /// How many elements of the data lie before the one whose indices are all 0.
+    pub fn offset(&self) -> usize {
+        self.layout.as_deref().map_or(0, |layout| layout.offset)
+    }
+
+    /// The same dtype and shape, dense.
+    pub fn dense(&self) -> Aval {
+        Aval { dtype: self.dtype, shape: self.shape.clone(), layout: None }
+    }
+
+    /// Strides and offset; none if it is dense.
+    pub(crate) fn layout(&self) -> Option<(&[i64], usize)> {
+        self.layout.as_deref().map(|layout| (&*layout.strides, layout.offset))
     }
 
     /// The number of dimensions.
@@ -83,7 +166,17 @@ impl fmt::Display for Aval {
         for n in &self.shape {
             write!(f, "{n}x")?;
         }
-        write!(f, "{}>", self.dtype.mlir())
+        f.write_str(self.dtype.mlir())?;
+        // As MLIR writes it of buffers; a tensor has no such thing, and no program may have one that does.
+        if let Some((strides, offset)) = self.layout() {
+            let strides: Vec<String> = strides.iter().map(i64::to_string).collect();
+            write!(f, ", strided<[{}]", strides.join(", "))?;
+            if offset != 0 {
+                write!(f, ", offset: {offset}")?;
+            }
+            f.write_str(">")?;
+        }
+        f.write_str(">")
     }
 }
 
@@ -116,9 +209,18 @@ pub(crate) fn short(dtype: DType, shape: &[i64]) -> String {
     format!("{}{}", dtype, shape_text(shape))
 }
 
+/// `f32[2,3]`, `f32[2,3] with strides [1,2]`: an abstract value in the short form.
+pub(crate) fn brief(aval: &Aval) -> String {
+    let mut text = short(aval.dtype(), aval.shape());
+    if let Some(layout) = aval.layout() {
+        text += &format!(" with {}", layout::text(Some(layout)));
+    }
+    text
+}
+
 /// `(f32[2,3], i64[])`: arguments or results in the short form.
 pub(crate) fn list(avals: &[Aval]) -> String {
-    let avals: Vec<String> = avals.iter().map(|aval| short(aval.dtype(), aval.shape())).collect();
+    let avals: Vec<String> = avals.iter().map(brief).collect();
     format!("({})", avals.join(", "))
 }
 

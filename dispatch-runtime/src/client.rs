@@ -77,21 +77,24 @@ impl Client {
         self.upload(HostView::new(data, shape.as_ref())?, device)
     }
 
-    /// Copies host data to a device of this client.
+    /// Copies host data to a device of this client. The array is dense, whatever strides the view has.
+    ///
+    /// ```
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// let client = Client::cpu()?;
+    /// let columns = HostView::column_major(&[1f32, 2.0, 3.0, 4.0, 5.0, 6.0], &[2, 3])?;
+    /// let array = client.upload(columns, client.default_device())?;
+    /// assert_eq!(array.to_vec::<f32>()?, [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The device is another client's; there is no memory for the array.
     pub fn upload(self, host: HostView<'_>, device: Device) -> Result<Array> {
         self.check_device(device)?;
         let buffer = self.0.engine.upload(host, device.index as usize)?;
-        // SAFETY: the engine gave us the buffer, made from this dtype and shape on this device.
-        Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
-    }
-
-    /// Copies host data in column-major order (the first index runs fastest) to a device of this client.
-    pub fn upload_column_major(self, host: HostView<'_>, device: Device) -> Result<Array> {
-        self.check_device(device)?;
-        let buffer = match host.shape().len() {
-            0 | 1 => self.0.engine.upload(host, device.index as usize)?,
-            _ => self.0.engine.upload_column_major(host, device.index as usize)?,
-        };
         // SAFETY: the engine gave us the buffer, made from this dtype and shape on this device.
         Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
     }

@@ -119,7 +119,7 @@ impl<O> Program<O> {
         operands: impl Into<Vec<Aval>>,
         results: impl Into<Vec<Aval>>,
     ) -> Result<Program<O>> {
-        let (operands, results) = (operands.into(), results.into());
+        let (operands, results) = (dense(operands), dense(results));
         Ok(Program::stablehlo(call.program(&operands, &results)?)?.with_outputs(results))
     }
 
@@ -132,12 +132,13 @@ impl<O> Program<O> {
         outputs: impl Into<Vec<Aval>>,
         run: impl Fn(&[HostView<'_>]) -> Result<Vec<HostArray>> + Send + Sync + 'static,
     ) -> Result<Program<O>> {
-        Ok(Program::new(Source::Host { inputs: inputs.into(), outputs: outputs.into(), run: Arc::new(run) }))
+        let (inputs, outputs) = (dense(inputs), dense(outputs));
+        Ok(Program::new(Source::Host { inputs, outputs, run: Arc::new(run) }))
     }
 
     /// Says which dtypes and shapes the program gives. The claim is checked against the compiled program.
     pub fn with_outputs(mut self, outputs: impl Into<Vec<Aval>>) -> Program<O> {
-        self.claimed = Some(outputs.into());
+        self.claimed = Some(dense(outputs));
         self
     }
 
@@ -165,6 +166,13 @@ impl<O> Program<O> {
     pub fn source(&self) -> &Source {
         &self.source
     }
+}
+
+/// What programs take and give is dense, whatever layout the data has that will become it.
+fn dense(avals: impl Into<Vec<Aval>>) -> Vec<Aval> {
+    let mut avals = avals.into();
+    avals.iter_mut().filter(|aval| !aval.is_dense()).for_each(|aval| *aval = aval.dense());
+    avals
 }
 
 impl<O> AsRef<Source> for Program<O> {

@@ -228,9 +228,10 @@ impl CustomCall {
             return Err(wrong(format!("{names} for {operands}")));
         }
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        let types = |avals: &[Aval]| avals.iter().map(Aval::to_string).collect::<Vec<_>>().join(", ");
+        let types =
+            |avals: &[Aval]| avals.iter().map(|aval| aval.dense().to_string()).collect::<Vec<_>>().join(", ");
         let gives = match results {
-            [only] => only.to_string(),
+            [_] => types(results),
             all => format!("({})", types(all)),
         };
         Ok(format!("{head}({}) {said} : ({}) -> {gives}", names.join(", "), types(operands)))

@@ -112,7 +112,7 @@ unsafe impl Engine for FakeEngine {
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
         self.check_device(device);
         self.state.begin(Op::Upload)?;
-        Ok(self.state.add_buffer(HostArray::from_view(host), device))
+        Ok(self.state.add_buffer(HostArray::try_from_view(host)?, device))
     }
 
     unsafe fn read(&self, buffer: RawBuffer, aval: (DType, &[i64]), out: &mut [u8]) -> Result<()> {
@@ -122,7 +122,7 @@ unsafe impl Engine for FakeEngine {
             self.state.fault_panic(format!("a buffer of {is} was read as {asked}"));
         }
         self.state.begin(Op::Read)?;
-        out.copy_from_slice(array.view().bytes());
+        out.copy_from_slice(array.bytes());
         Ok(())
     }
 

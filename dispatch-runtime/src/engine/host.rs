@@ -159,12 +159,12 @@ unsafe impl Engine for HostEngine {
 
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
         self.check_device(device)?;
-        Ok(into_raw(HostArray::from_view(host)))
+        Ok(into_raw(HostArray::try_from_view(host)?))
     }
 
     unsafe fn read(&self, buffer: RawBuffer, _: (DType, &[i64]), out: &mut [u8]) -> Result<()> {
         // SAFETY: by the caller's promise the buffer is a live one of this engine.
-        out.copy_from_slice(unsafe { array(buffer) }.view().bytes());
+        out.copy_from_slice(unsafe { array(buffer) }.bytes());
         Ok(())
     }
 

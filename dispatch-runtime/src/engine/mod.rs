@@ -113,13 +113,9 @@ pub unsafe trait Engine: Send + Sync + 'static {
         Err(Error::Unimplemented { what: "loading compiled programs".into(), by: self.description() })
     }
 
-    /// Copies host data to a device. The data is no longer needed when this returns.
+    /// Copies host data to a device, whatever its strides are: the buffer is dense. The data is no longer needed when this
+    /// returns.
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer>;
-
-    /// Copies host data in column-major order to a device. The data is no longer needed when this returns.
-    fn upload_column_major(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
-        self.upload(HostArray::from_column_major(host).view(), device)
-    }
 
     /// A new buffer whose content nobody relies on, for a program to write its result to. The default is zeros.
     fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {
@@ -147,7 +143,7 @@ pub unsafe trait Engine: Send + Sync + 'static {
         let mut copy = HostArray::zeros(aval.0, aval.1);
         // SAFETY: by the caller's promise; the copy has the size of the array.
         unsafe { self.read(buffer, aval, copy.bytes_mut())? };
-        look(copy.view().bytes());
+        look(copy.bytes());
         Ok(())
     }
 

@@ -87,7 +87,7 @@ impl<const N: usize, R: Carry> Function<N, R> {
         arguments: [&Aval; N],
         body: impl FnOnce([Value; N]) -> R,
     ) -> Function<N, R> {
-        let (name, types) = (name.into(), arguments.map(Aval::clone));
+        let (name, types) = (name.into(), arguments.map(Aval::dense));
         let mut results = None;
         let block = region::block(&types, |values| {
             let given = body(values.try_into().expect("one value for each argument"));

@@ -22,7 +22,7 @@ pub(super) fn aval(dtype: DType, shape: &[i64]) -> Result<Aval, Reason> {
     aval.ok_or_else(|| format!("no array of {dtype} has the shape {}", shape_text(shape)))
 }
 
-/// An input of the program that the scope stands for.
+/// An input of the program that the scope stands for; dense, as all values are.
 #[track_caller]
 pub(super) fn input(aval: Aval, scope: ScopeId) -> Value {
     outermost(Kind::Input, aval, Some(scope))
@@ -40,7 +40,7 @@ fn outermost(kind: Kind, aval: Aval, scope: Option<ScopeId>) -> Value {
     let node = Node {
         kind,
         operands: smallvec![],
-        results: smallvec![aval],
+        results: smallvec![aval.dense()],
         blocks: Vec::new(),
         scope,
         region: region::RegionId::default(),

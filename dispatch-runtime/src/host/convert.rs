@@ -22,7 +22,7 @@ use std::ptr;
 
 use self::number::{Source, Target};
 use self::pool::Scratch;
-use super::HostView;
+use super::{HostArray, HostView};
 use crate::{DType, Error, Result};
 
 /// Calls a piece of code with a dtype's Rust type.
@@ -106,8 +106,12 @@ impl<'a> Converted<'a> {
             if let Some(converted) = scalar {
                 (place, word) = (Place::Word, converted);
             } else {
-                // SAFETY: the parts are those of a view.
-                match unsafe { convert(view.dtype(), view.shape(), view.as_ptr(), dtype, argument) } {
+                let converted = match view.is_dense() {
+                    // SAFETY: the parts are those of a dense view.
+                    true => unsafe { convert(view.dtype(), view.shape(), view.as_ptr(), dtype, argument) },
+                    false => convert_strided(view, dtype, argument),
+                };
+                match converted {
                     Ok(converted) => (place, scratch) = (Place::Scratch, Some(converted)),
                     Err(error) => return Err(*error),
                 }
@@ -124,7 +128,7 @@ impl<'a> Converted<'a> {
             (Place::Word, _) => ptr::from_ref(&self.word).cast(),
             _ => return self.source,
         };
-        // SAFETY: the word or the scratch holds every element that the shape says, each written as a value of the
+        // SAFETY: the word or the scratch holds every element that the shape says, dense, each written as a value of the
         // dtype's type, is aligned for all of them (asserted in `pool`), and lives as long as `self`.
         unsafe { HostView::from_raw(self.dtype, self.source.shape(), data) }
     }
@@ -154,11 +158,24 @@ unsafe fn convert_one(from: DType, element: *const u8, dtype: DType) -> Option<u
     })
 }
 
+/// The way of views that are not dense: they are made so first.
+#[cold]
+#[inline(never)]
+fn convert_strided(
+    view: HostView<'_>,
+    dtype: DType,
+    argument: &dyn Fn() -> String,
+) -> Result<Scratch, Box<Error>> {
+    let dense = HostArray::try_from_view(view).map_err(|error| error.with_argument(argument()))?;
+    // SAFETY: the parts are those of a dense view.
+    unsafe { convert(dense.dtype(), dense.shape(), dense.view().as_ptr(), dtype, argument) }
+}
+
 /// The way of everything that is no valid scalar of one word. Both results are one word.
 ///
 /// # Safety
 ///
-/// `from`, `shape` and `data` are those of a view.
+/// `from`, `shape` and `data` are those of a dense view.
 #[inline(never)]
 unsafe fn convert(
     from: DType,

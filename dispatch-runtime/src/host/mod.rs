@@ -2,104 +2,21 @@
 
 mod convert;
 mod element;
-mod order;
-
-use std::marker::PhantomData;
+mod gather;
+pub(crate) mod layout;
+mod view;
 
 pub use convert::Converted;
 #[cfg(feature = "graph")]
 pub(crate) use convert::number::{Number, Target};
 pub use element::Element;
-pub use order::{to_column_major, to_row_major};
+pub(crate) use gather::gather_items;
+pub use gather::{to_column_major, to_row_major};
+pub use view::HostView;
+pub(crate) use view::wrong_strides;
 
 use crate::aval::is_array_shape;
 use crate::{Aval, DType, Error, Result};
-
-/// Dense row-major host data that is borrowed: dtype, shape and a pointer.
-#[derive(Clone, Copy, Debug)]
-pub struct HostView<'a> {
-    dtype: DType,
-    shape: &'a [i64],
-    data: *const u8,
-    data_lifetime: PhantomData<&'a [u8]>,
-}
-
-// SAFETY: a view is a shared borrow of plain data (`Element` types only).
-unsafe impl Send for HostView<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for HostView<'_> {}
-
-impl<'a> HostView<'a> {
-    /// A view of a slice under a row-major shape.
-    ///
-    /// An error if the shape has another number of elements than the slice, or a negative size.
-    pub fn new<T: Element>(data: &'a [T], shape: &'a [i64]) -> Result<HostView<'a>> {
-        check_len(T::DTYPE, data.len(), shape)?;
-        Ok(HostView { dtype: T::DTYPE, shape, data: data.as_ptr().cast(), data_lifetime: PhantomData })
-    }
-
-    /// A view of one value, of rank 0.
-    #[inline]
-    pub fn scalar<T: Element>(value: &'a T) -> HostView<'a> {
-        HostView {
-            dtype: T::DTYPE,
-            shape: &[],
-            data: std::ptr::from_ref(value).cast(),
-            data_lifetime: PhantomData,
-        }
-    }
-
-    /// A view of raw bytes that hold elements of `dtype`.
-    ///
-    /// # Safety
-    ///
-    /// `data` holds as many elements of `dtype` as `shape` says, aligned for it, each a valid value of its Rust type,
-    /// and lives for `'a`.
-    pub unsafe fn from_raw(dtype: DType, shape: &'a [i64], data: *const u8) -> HostView<'a> {
-        HostView { dtype, shape, data, data_lifetime: PhantomData }
-    }
-
-    /// The element type.
-    #[inline]
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// The sizes, outermost first.
-    #[inline]
-    pub fn shape(&self) -> &'a [i64] {
-        self.shape
-    }
-
-    /// The number of elements.
-    #[allow(clippy::len_without_is_empty)] // as for `Aval`
-    pub fn len(&self) -> usize {
-        self.shape.iter().product::<i64>() as usize
-    }
-
-    /// Dtype and shape.
-    pub fn aval(&self) -> Aval {
-        Aval::new(self.dtype, self.shape)
-    }
-
-    /// The data; null is never given, also for no elements.
-    #[inline]
-    pub fn as_ptr(&self) -> *const u8 {
-        self.data
-    }
-
-    /// The bytes of the data.
-    pub fn bytes(&self) -> &'a [u8] {
-        // SAFETY: `data` holds `len` elements of `dtype` for `'a`, and every `Element` is plain data without padding.
-        unsafe { std::slice::from_raw_parts(self.data, self.len() * self.dtype.size()) }
-    }
-
-    /// The elements, if `T` is the dtype's Rust type.
-    pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
-        // SAFETY: `data` holds `len` elements of `T`, aligned, for `'a`.
-        (T::DTYPE == self.dtype).then(|| unsafe { std::slice::from_raw_parts(self.data.cast(), self.len()) })
-    }
-}
 
 /// Dense row-major host data that is owned; what programs of the host engine take and give.
 ///
@@ -128,12 +45,30 @@ impl HostArray {
         Ok(HostArray::from_view(HostView::new(data, shape)?))
     }
 
-    /// A copy of a view.
+    /// A copy of a view, whatever its strides are.
+    ///
+    /// ```
+    /// use dispatch_runtime::{HostArray, HostView};
+    ///
+    /// let columns = HostView::column_major(&[1, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// assert_eq!(HostArray::from_view(columns).as_slice::<i32>(), Some(&[1, 3, 5, 2, 4, 6][..]));
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
     pub fn from_view(view: HostView<'_>) -> HostArray {
-        let mut out = HostArray::zeros(view.dtype(), view.shape());
-        // SAFETY: the bytes are elements of the same dtype.
-        unsafe { out.bytes_mut() }.copy_from_slice(view.bytes());
-        out
+        HostArray::zeros(view.dtype(), view.shape()).filled(view)
+    }
+
+    /// [`HostArray::from_view`], with an error if there is no memory for it: a view with strides of 0 has more elements
+    /// than there is data.
+    pub fn try_from_view(view: HostView<'_>) -> Result<HostArray> {
+        Ok(HostArray::try_zeros(view.dtype(), view.shape())?.filled(view))
+    }
+
+    /// The array with the elements of a view of its own dtype and shape.
+    fn filled(mut self, view: HostView<'_>) -> HostArray {
+        // SAFETY: the room has the size of the view's dense array, is aligned to 16, and is written with elements.
+        unsafe { view.copy_to(self.words.as_mut_ptr().cast()) };
+        self
     }
 
     /// An array of elements that are given as bytes. Of `bool`, those that are not 0 are true.
@@ -163,30 +98,6 @@ impl HostArray {
             make_bools(to);
         }
         Ok(out)
-    }
-
-    /// A row-major copy of a view whose elements stand in column-major order.
-    pub fn from_column_major(view: HostView<'_>) -> HostArray {
-        let mut out = HostArray::zeros(view.dtype(), view.shape());
-        let to = out.words.as_mut_ptr();
-        macro_rules! copy {
-            ($item:ty) => {
-                // SAFETY: `out` has room for as many elements, aligned for words of their size. Views are aligned for
-                // their elements, whose size this is.
-                unsafe {
-                    to_row_major(view.as_ptr().cast::<$item>(), view.shape(), to.cast::<$item>(), |x| x)
-                }
-            };
-        }
-        match view.dtype().size() {
-            1 => copy!(u8),
-            2 => copy!(u16),
-            4 => copy!(u32),
-            8 if view.dtype() != DType::C64 => copy!(u64),
-            8 => copy!([u32; 2]),
-            _ => copy!([u64; 2]),
-        }
-        out
     }
 
     /// An array of zeros (`false` for booleans).
@@ -249,6 +160,11 @@ impl HostArray {
     /// The elements, if `T` is the dtype's Rust type.
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         self.view().as_slice()
+    }
+
+    /// The bytes of the elements.
+    pub fn bytes(&self) -> &[u8] {
+        self.view().bytes().expect("an array is dense")
     }
 
     /// The elements to write to, if `T` is the dtype's Rust type.

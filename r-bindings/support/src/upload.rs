@@ -187,8 +187,8 @@ impl Target<'_> {
     }
 
     fn upload<T: Element>(&self, values: &[T]) -> Result<Array> {
-        let view = HostView::new(values, self.shape)?;
-        memory::with_retry(|| self.device.client().upload_column_major(view, self.device))
+        let view = HostView::column_major(values, self.shape)?;
+        memory::with_retry(|| self.device.client().upload(view, self.device))
     }
 }
 

@@ -21,7 +21,7 @@ use super::{CompileOptions, PjrtEngine, layout};
 use crate::array::Array;
 use crate::client::Client;
 use crate::executable::Executable;
-use crate::host::{Element, HostArray};
+use crate::host::{Element, HostArray, gather_items};
 use crate::program::Source;
 use crate::{Error, Result};
 
@@ -201,6 +201,6 @@ fn dense<T: Element>(data: &[T], shape: &[i64], layout: &pjrt::MemoryLayout) -> 
     };
     let mut array = HostArray::zeros(T::DTYPE, shape);
     // SAFETY: the data has the bytes that the strides reach, as checked, and they are elements of the dtype.
-    unsafe { layout::gather(data.as_ptr().cast(), shape, &strides, item, array.bytes_mut()) };
+    unsafe { gather_items(data.as_ptr().cast(), shape, &strides, item, array.bytes_mut().as_mut_ptr()) };
     Ok(array)
 }

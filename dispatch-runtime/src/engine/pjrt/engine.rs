@@ -16,7 +16,7 @@ use super::exit::Threads;
 use super::fingerprint;
 use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
-use crate::host::{HostArray, HostView};
+use crate::host::{HostArray, HostView, layout};
 use crate::program::Source;
 use crate::{DType, Result};
 
@@ -258,6 +258,23 @@ impl PjrtEngine {
         }))))
     }
 
+    /// The plugin walks strides itself: faster than a copy of ours in front, unless no dimension has its elements next to each
+    /// other. Then it goes one by one, which takes up to four times as long (measured with plugins 0.81 to 0.115).
+    #[cold]
+    #[inline(never)]
+    fn upload_not_dense(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
+        let (mut strides, _) = host.layout().expect("a view that is not dense has a layout");
+        if !strides.iter().zip(host.shape()).any(|(&stride, &size)| stride == 1 && size != 1) {
+            return self.upload(HostArray::try_from_view(host)?.view(), device);
+        }
+        layout::scale(&mut strides, host.dtype().size());
+        // SAFETY: the view's elements lie where its strides say.
+        unsafe {
+            let aval = (host.dtype(), host.shape());
+            self.0.upload_strided(host.as_ptr(), aval, &strides, self.0.handles[device])
+        }
+    }
+
     /// The plugin's path, as it was given or found.
     pub fn plugin_path(&self) -> &Path {
         Path::new(&self.0.plugin.path)
@@ -394,26 +411,11 @@ unsafe impl Engine for PjrtEngine {
 
     #[inline]
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
+        if !host.is_dense() {
+            return self.upload_not_dense(host, device);
+        }
         // SAFETY: the view's data are elements of its dtype and shape.
         unsafe { self.0.upload(host.as_ptr(), (host.dtype(), host.shape()), self.0.handles[device]) }
-    }
-
-    fn upload_column_major(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
-        let mut step = host.dtype().size() as i64;
-        let strides: Vec<i64> = host
-            .shape()
-            .iter()
-            .map(|&size| {
-                let stride = step;
-                step = step.saturating_mul(size);
-                stride
-            })
-            .collect();
-        // SAFETY: the view's data are elements of its dtype and shape, dense in this order.
-        unsafe {
-            let aval = (host.dtype(), host.shape());
-            self.0.upload_strided(host.as_ptr(), aval, &strides, self.0.handles[device])
-        }
     }
 
     fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {

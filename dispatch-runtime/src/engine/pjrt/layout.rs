@@ -77,61 +77,10 @@ pub(super) fn extent(shape: &[i64], strides: &[i64], item: usize) -> usize {
     last as usize + item
 }
 
-/// Copies elements that lie `strides` apart to `out`, dense and row-major.
-///
-/// # Safety
-///
-/// `data` points to [`extent`] readable bytes, and `out` has the size of the dense array.
-pub(super) unsafe fn gather(data: *const u8, shape: &[i64], strides: &[i64], item: usize, out: &mut [u8]) {
-    // SAFETY: by the caller's promise; each case copies items of its own size.
-    unsafe {
-        match item {
-            1 => gather_items::<1>(data, shape, strides, out),
-            2 => gather_items::<2>(data, shape, strides, out),
-            4 => gather_items::<4>(data, shape, strides, out),
-            8 => gather_items::<8>(data, shape, strides, out),
-            _ => {
-                debug_assert_eq!(item, 16);
-                gather_items::<16>(data, shape, strides, out);
-            }
-        }
-    }
-}
-
-/// [`gather`] for items of `N` bytes.
-///
-/// # Safety
-///
-/// As for [`gather`].
-unsafe fn gather_items<const N: usize>(data: *const u8, shape: &[i64], strides: &[i64], out: &mut [u8]) {
-    let (Some((&inner, outer)), Some((&step, outer_strides))) = (shape.split_last(), strides.split_last())
-    else {
-        // SAFETY: a scalar has one item.
-        return out.copy_from_slice(unsafe { std::slice::from_raw_parts(data, N) });
-    };
-    let mut index = vec![0i64; outer.len()];
-    let mut row = data;
-    for line in out.chunks_exact_mut(N * (inner.max(1) as usize)) {
-        for (i, item) in line.chunks_exact_mut(N).enumerate() {
-            // SAFETY: `index` and `i` name an element of the array, whose bytes are readable.
-            let from = unsafe { row.add(i * step as usize).cast::<[u8; N]>().read_unaligned() };
-            item.copy_from_slice(&from);
-        }
-        for d in (0..outer.len()).rev() {
-            index[d] += 1;
-            if index[d] < outer[d] {
-                row = row.wrapping_offset(outer_strides[d] as isize);
-                break;
-            }
-            index[d] = 0;
-            row = row.wrapping_offset(-((outer[d] - 1) * outer_strides[d]) as isize);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::gather_items;
 
     #[test]
     fn any_order_of_dimensions_is_read_as_row_major() {
@@ -148,7 +97,7 @@ mod tests {
             assert_eq!(extent(&shape, &strides, 2), 48);
             let mut out = vec![0u8; 48];
             // SAFETY: `stored` has the 48 bytes of the extent.
-            unsafe { gather(stored.as_ptr().cast(), &shape, &strides, 2, &mut out) };
+            unsafe { gather_items(stored.as_ptr().cast(), &shape, &strides, 2, out.as_mut_ptr()) };
             let read: Vec<u16> = out.chunks(2).map(|b| u16::from_ne_bytes([b[0], b[1]])).collect();
             assert_eq!(read, dense, "{order:?}");
         }
@@ -156,16 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn scalars_and_empty_arrays_are_read() {
-        let value = 7u64;
-        let mut out = [0u8; 8];
-        // SAFETY: `value` has the 8 bytes of the extent.
-        unsafe { gather((&raw const value).cast(), &[], &[], 8, &mut out) };
-        assert_eq!(u64::from_ne_bytes(out), 7);
+    fn scalars_and_empty_arrays_have_an_extent() {
         assert_eq!(extent(&[], &[], 8), 8);
         assert_eq!(extent(&[0, 3], &[4, 0], 4), 0);
-        // SAFETY: nothing is read.
-        unsafe { gather(std::ptr::null(), &[0, 3], &[4, 0], 4, &mut []) };
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::abi::*;
 use super::call::{ErrorFunctions, Plugin, call, destroy_event};
 use super::engine::Shared;
 use super::{layout, nested};
-use crate::host::{HostArray, are_bools, make_bools};
+use crate::host::{HostArray, are_bools, gather_items, make_bools};
 use crate::{DType, Error, Result};
 
 /// Waits for a buffer.
@@ -176,7 +176,7 @@ pub(super) unsafe fn with_bytes(
         }
         let mut copy = HostArray::zeros(dtype, shape);
         read(shared, buffer, (dtype, shape), copy.bytes_mut())?;
-        look(copy.view().bytes());
+        look(copy.bytes());
     }
     Ok(())
 }
@@ -293,7 +293,7 @@ unsafe fn read_in_place(
                         reason: "the layout of a buffer reaches past its memory".into(),
                     });
                 }
-                layout::gather(data, shape, &strides, item, out);
+                gather_items(data, shape, &strides, item, out.as_mut_ptr());
             }
             dense
         };
@@ -329,7 +329,7 @@ unsafe fn read_by_copy(
         }
         let mut stored = vec![0u8; layout::extent(shape, &strides, item)];
         copy_stored(plugin, buffer, &mut stored)?;
-        layout::gather(stored.as_ptr(), shape, &strides, item, out);
+        gather_items(stored.as_ptr(), shape, &strides, item, out.as_mut_ptr());
     }
     Ok(())
 }

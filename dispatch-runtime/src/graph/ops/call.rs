@@ -164,7 +164,7 @@ fn make_call<R: Results>(
     results: R,
     text: impl FnOnce(&[Aval]) -> Result<(String, bool), Reason>,
 ) -> R::Values {
-    let avals = results.avals();
+    let avals: Vec<Aval> = results.avals().iter().map(Aval::dense).collect();
     assert!(!avals.is_empty(), "`{name}` needs a result: without one nothing can depend on it");
     let args: Vec<Arg<'_>> = operands.iter().map(|&value| Arg::Value(value)).collect();
     let made = attempt(name, &args, || {

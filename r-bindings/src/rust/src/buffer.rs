@@ -93,19 +93,21 @@ fn rs_buffer_of_bytes(
         }
         // R's vectors are aligned to 8 bytes at least, and empty ones have no address.
         let copy;
-        let view = if bytes.is_empty() || bytes.as_ptr().align_offset(16) != 0 {
+        let data = if bytes.is_empty() || bytes.as_ptr().align_offset(16) != 0 {
             copy = aligned(dtype, &shape, bytes)?;
-            copy.view()
+            copy.view().as_ptr()
         } else {
-            // SAFETY: as many elements as the shape says, aligned; every content is a value of the numeric types, and
-            // those of booleans were checked.
-            unsafe { HostView::from_raw(dtype, &shape, bytes.as_ptr()) }
+            bytes.as_ptr()
         };
-        let client = device.client();
-        let array = memory::with_retry(|| match row_major {
-            true => client.upload(view, device),
-            false => client.upload_column_major(view, device),
-        })?;
+        // SAFETY: as many elements as the shape says, aligned; every content is a value of the numeric types, and those of
+        // booleans were checked.
+        let view = unsafe {
+            match row_major {
+                true => HostView::from_raw(dtype, &shape, data),
+                false => HostView::from_raw_column_major(dtype, &shape, data),
+            }
+        };
+        let array = memory::with_retry(|| device.client().upload(view, device))?;
         buffer::wrap(array)
     })
 }
