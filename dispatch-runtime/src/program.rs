@@ -175,6 +175,12 @@ fn dense(avals: impl Into<Vec<Aval>>) -> Vec<Aval> {
     avals
 }
 
+impl<O> From<Source> for Program<O> {
+    fn from(source: Source) -> Program<O> {
+        Program::new(source)
+    }
+}
+
 impl<O> AsRef<Source> for Program<O> {
     fn as_ref(&self) -> &Source {
         &self.source

@@ -182,6 +182,24 @@
   .Call(savvy_rs_dtype__impl, `x`, `class`, `argument`)
 }
 
+`rs_dynamic_clear` <- function(`x`) {
+  .Call(savvy_rs_dynamic_clear__impl, `x`)
+}
+
+# Runs the skeleton for the layouts of the inputs.
+`rs_dynamic_run` <- function(`skeleton`, `inputs`) {
+  .Call(savvy_rs_dynamic_run__impl, `skeleton`, `inputs`)
+}
+
+`rs_dynamic_skeleton` <- function(`build`, `capacity`) {
+  .Call(savvy_rs_dynamic_skeleton__impl, `build`, `capacity`)
+}
+
+# What was done; the layouts that there are skeletons for, the last used first, in `layouts`.
+`rs_dynamic_stats` <- function(`x`) {
+  .Call(savvy_rs_dynamic_stats__impl, `x`)
+}
+
 # `(f32[4], f32[4]) -> (f32[4]) on cpu:0`
 `rs_executable_about` <- function(`x`) {
   .Call(savvy_rs_executable_about__impl, `x`)
@@ -284,6 +302,30 @@
 # Removes what belongs to a package that is unloaded; how many there were.
 `rs_remove_handlers` <- function(`package`) {
   .Call(savvy_rs_remove_handlers__impl, `package`)
+}
+
+# Compiles a program. The slots are three lists, of the same length, or `NULL` for those that the program takes: names,
+# empty where there is none, dtypes and shapes.
+`rs_skeleton` <- function(`program`, `names`, `dtypes`, `shapes`, `device`) {
+  .Call(savvy_rs_skeleton__impl, `program`, `names`, `dtypes`, `shapes`, `device`)
+}
+
+# What there is to print: names of the slots, empty where there is none, their layouts, the results, and the device.
+`rs_skeleton_about` <- function(`x`) {
+  .Call(savvy_rs_skeleton_about__impl, `x`)
+}
+
+`rs_skeleton_device` <- function(`x`) {
+  .Call(savvy_rs_skeleton_device__impl, `x`)
+}
+
+`rs_skeleton_memory` <- function(`skeleton`) {
+  .Call(savvy_rs_skeleton_memory__impl, `skeleton`)
+}
+
+# Runs a skeleton.
+`rs_skeleton_run` <- function(`skeleton`, `inputs`) {
+  .Call(savvy_rs_skeleton_run__impl, `skeleton`, `inputs`)
 }
 
 # The words of a static value, for the tests.

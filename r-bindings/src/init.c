@@ -240,6 +240,26 @@ SEXP savvy_rs_dtype__impl(SEXP c_arg__x, SEXP c_arg__class, SEXP c_arg__argument
     return handle_result(res);
 }
 
+SEXP savvy_rs_dynamic_clear__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_dynamic_clear__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dynamic_run__impl(SEXP c_arg__skeleton, SEXP c_arg__inputs) {
+    SEXP res = savvy_rs_dynamic_run__ffi(c_arg__skeleton, c_arg__inputs);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dynamic_skeleton__impl(SEXP c_arg__build, SEXP c_arg__capacity) {
+    SEXP res = savvy_rs_dynamic_skeleton__ffi(c_arg__build, c_arg__capacity);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dynamic_stats__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_dynamic_stats__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_executable_about__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_executable_about__ffi(c_arg__x);
     return handle_result(res);
@@ -352,6 +372,31 @@ SEXP savvy_rs_register_r_handler__impl(SEXP c_arg__name, SEXP c_arg__function) {
 
 SEXP savvy_rs_remove_handlers__impl(SEXP c_arg__package) {
     SEXP res = savvy_rs_remove_handlers__ffi(c_arg__package);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_skeleton__impl(SEXP c_arg__program, SEXP c_arg__names, SEXP c_arg__dtypes, SEXP c_arg__shapes, SEXP c_arg__device) {
+    SEXP res = savvy_rs_skeleton__ffi(c_arg__program, c_arg__names, c_arg__dtypes, c_arg__shapes, c_arg__device);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_skeleton_about__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_skeleton_about__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_skeleton_device__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_skeleton_device__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_skeleton_memory__impl(SEXP c_arg__skeleton) {
+    SEXP res = savvy_rs_skeleton_memory__ffi(c_arg__skeleton);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_skeleton_run__impl(SEXP c_arg__skeleton, SEXP c_arg__inputs) {
+    SEXP res = savvy_rs_skeleton_run__ffi(c_arg__skeleton, c_arg__inputs);
     return handle_result(res);
 }
 
@@ -497,6 +542,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_dispatcher_clear__impl", (DL_FUNC) &savvy_rs_dispatcher_clear__impl, 1},
     {"savvy_rs_dispatcher_stats__impl", (DL_FUNC) &savvy_rs_dispatcher_stats__impl, 1},
     {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 3},
+    {"savvy_rs_dynamic_clear__impl", (DL_FUNC) &savvy_rs_dynamic_clear__impl, 1},
+    {"savvy_rs_dynamic_run__impl", (DL_FUNC) &savvy_rs_dynamic_run__impl, 2},
+    {"savvy_rs_dynamic_skeleton__impl", (DL_FUNC) &savvy_rs_dynamic_skeleton__impl, 2},
+    {"savvy_rs_dynamic_stats__impl", (DL_FUNC) &savvy_rs_dynamic_stats__impl, 1},
     {"savvy_rs_executable_about__impl", (DL_FUNC) &savvy_rs_executable_about__impl, 1},
     {"savvy_rs_executable_device__impl", (DL_FUNC) &savvy_rs_executable_device__impl, 1},
     {"savvy_rs_executable_hlo__impl", (DL_FUNC) &savvy_rs_executable_hlo__impl, 1},
@@ -520,6 +569,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_register_custom_call__impl", (DL_FUNC) &savvy_rs_register_custom_call__impl, 3},
     {"savvy_rs_register_r_handler__impl", (DL_FUNC) &savvy_rs_register_r_handler__impl, 2},
     {"savvy_rs_remove_handlers__impl", (DL_FUNC) &savvy_rs_remove_handlers__impl, 1},
+    {"savvy_rs_skeleton__impl", (DL_FUNC) &savvy_rs_skeleton__impl, 5},
+    {"savvy_rs_skeleton_about__impl", (DL_FUNC) &savvy_rs_skeleton_about__impl, 1},
+    {"savvy_rs_skeleton_device__impl", (DL_FUNC) &savvy_rs_skeleton_device__impl, 1},
+    {"savvy_rs_skeleton_memory__impl", (DL_FUNC) &savvy_rs_skeleton_memory__impl, 1},
+    {"savvy_rs_skeleton_run__impl", (DL_FUNC) &savvy_rs_skeleton_run__impl, 2},
     {"savvy_rs_static_words__impl", (DL_FUNC) &savvy_rs_static_words__impl, 1},
     {"savvy_rs_tree_build__impl", (DL_FUNC) &savvy_rs_tree_build__impl, 1},
     {"savvy_rs_tree_child_kinds__impl", (DL_FUNC) &savvy_rs_tree_child_kinds__impl, 1},

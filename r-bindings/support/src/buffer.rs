@@ -13,8 +13,9 @@ use crate::arg::Arg;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle::Kind;
+use crate::root::Root;
 use crate::unwind::{check_interrupt, protect};
-use crate::{main_thread, memory, printing, shared};
+use crate::{main_thread, make, memory, printing, shared};
 
 /// The kind of handles to arrays. The tag has the version of what they point to.
 pub static BUFFER: Kind = Kind::new("PJRTBuffer", "pjrtdispatch buffer 1");
@@ -32,6 +33,16 @@ pub fn wrap(array: Array) -> Result<SEXP> {
         // SAFETY: no handle was made, so the reference is still ours.
         forget(unsafe { Array::from_handle(address) });
     })
+}
+
+/// New buffers of the results of a run, not protected: a list, or the one buffer if that is asked for.
+pub fn wrap_all(mut results: Vec<Array>, simplify: bool) -> Result<SEXP> {
+    if simplify && results.len() == 1 {
+        return wrap(results.remove(0));
+    }
+    let buffers = results.into_iter().map(|array| Root::new(wrap(array)?)).collect::<Result<Vec<Root>>>()?;
+    let values: Vec<SEXP> = buffers.iter().map(Root::get).collect();
+    Ok(make::list(&values)?.release())
 }
 
 /// A new buffer without an array, not protected; to be [`complete`]d before R does anything else.

@@ -154,3 +154,15 @@ impl From<Error> for Fault {
         }))
     }
 }
+
+/// An error of a run whose arguments are R's dots: what the runtime counts is told as R users count.
+#[cold]
+pub fn in_dots(error: Error) -> Error {
+    match error.argument().filter(|path| path.parse::<usize>().is_ok()) {
+        Some(position) => {
+            let path = format!("...[[{position}]]");
+            error.with_argument(path)
+        }
+        None => error,
+    }
+}

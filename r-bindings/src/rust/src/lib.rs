@@ -21,5 +21,6 @@ mod plugin;
 mod program;
 mod promise;
 mod session;
+mod skeleton;
 mod targets;
 mod tree;

@@ -10,13 +10,13 @@ use dispatch_r::runtime::engine::RunOptions;
 use dispatch_r::runtime::program::Source;
 use dispatch_r::runtime::{Array, Aval, Error, Executable};
 use dispatch_r::{
-    arg, buffer, entry, make, memory, runs, wrap, Arg, Fault, Handle, Kind, Result, Root, SEXP,
+    arg, buffer, describe, entry, in_dots, make, memory, runs, wrap, Arg, Fault, Handle, Kind, Result,
 };
 use savvy::savvy;
 use smallvec::SmallVec;
 
 /// A program as it is given to the compiler.
-pub struct Program(Arc<Source>);
+pub struct Program(pub(crate) Arc<Source>);
 
 impl Handle for Program {
     fn kind() -> &'static Kind {
@@ -126,7 +126,7 @@ fn rs_execute(
         })?;
         drop(args);
         drop(inputs);
-        give(results, simplify)
+        buffer::wrap_all(results, simplify)
     })
 }
 
@@ -136,13 +136,7 @@ fn in_words_of_r(error: Error) -> Error {
     match error {
         Error::Option { option: "keep", expected, got } => Error::Option { option: KEEP, expected, got },
         // The runtime counts what it is given.
-        error => match error.argument().filter(|path| path.parse::<usize>().is_ok()) {
-            Some(position) => {
-                let path = format!("...[[{position}]]");
-                error.with_argument(path)
-            }
-            None => error,
-        },
+        error => in_dots(error),
     }
 }
 
@@ -167,25 +161,9 @@ fn rs_execution_options(keep: savvy::Sexp, launch_id: savvy::Sexp) -> savvy::Res
     })
 }
 
-fn give(mut results: Vec<Array>, simplify: bool) -> Result<SEXP> {
-    if simplify && results.len() == 1 {
-        return buffer::wrap(results.remove(0));
-    }
-    let buffers =
-        results.into_iter().map(|array| Root::new(buffer::wrap(array)?)).collect::<Result<Vec<Root>>>()?;
-    let values: Vec<SEXP> = buffers.iter().map(Root::get).collect();
-    Ok(make::list(&values)?.release())
-}
-
 #[savvy]
 fn rs_executable_device(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| device_object(arg(&x, "x").handle::<Executable>()?.device()))
-}
-
-/// `f32[2,3]`
-fn short(aval: &Aval) -> String {
-    let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
-    format!("{}[{}]", aval.dtype(), sizes.join(","))
 }
 
 /// `(f32[4], f32[4]) -> (f32[4]) on cpu:0`
@@ -194,7 +172,7 @@ fn rs_executable_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let executable = arg(&x, "x").handle::<Executable>()?;
         let list = |avals: &[Aval]| {
-            let texts: Vec<String> = avals.iter().map(short).collect();
+            let texts: Vec<String> = avals.iter().map(describe::aval).collect();
             format!("({})", texts.join(", "))
         };
         let text = format!(

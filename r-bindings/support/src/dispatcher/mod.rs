@@ -42,6 +42,7 @@ use direct::Room;
 use entry::{Engine, Entry};
 use held::Held;
 pub(crate) use miss::{compiling, is_compiling};
+pub(crate) use place::call;
 use signature::Signature;
 
 /// A family of programs that R code compiles.

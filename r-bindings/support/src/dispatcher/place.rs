@@ -78,7 +78,7 @@ impl Call<'_> {
 ///
 /// They must be values: what R would evaluate, a symbol or a call, is quoted first by nobody.
 #[inline]
-pub(super) fn call(function: SEXP, arguments: &[SEXP]) -> Result<Root> {
+pub(crate) fn call(function: SEXP, arguments: &[SEXP]) -> Result<Root> {
     // SAFETY: the call is protected while it is made and evaluated.
     Root::make(|| unsafe {
         // R's `cons` protects what it gets.

@@ -8,17 +8,16 @@ use dispatch_runtime::family::Family;
 use dispatch_runtime::key::StaticKey;
 use dispatch_runtime::signature::{Lead, Scope, ShapeSpec};
 use dispatch_runtime::tree::InputTree;
-use dispatch_runtime::{Array, Aval, DType, Device};
+use dispatch_runtime::{Array, Aval, Device};
 use smallvec::SmallVec;
 
 use super::input::Input;
 use super::nested::{At, Leaf, Level};
 use super::statics;
 use crate::anvl;
-use crate::data::{Data, Shape, shape_of};
-use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::given::{data_of, no_array, other_backend};
 use crate::shared;
 
 /// An argument of an exported family.
@@ -140,45 +139,6 @@ const DEPTH: u32 = 100;
 pub(super) fn is_list(x: SEXP) -> bool {
     // A list in a compact form makes its elements when they are looked at, and keeps none.
     TYPEOF(x) == VECSXP && Rf_isObject(x) == 0 && ALTREP(x) == 0
-}
-
-#[cold]
-fn other_backend(backend: SEXP, path: &dyn fmt::Display) -> Fault {
-    let got = match describe::text(backend, 0) {
-        Some(name) => format!("one of backend \"{name}\""),
-        None => "one without a backend".into(),
-    };
-    Fault::argument("type", path.to_string(), "an AnvlArray of backend \"pjrt\"", got)
-}
-
-/// The R data that a value is, with the shape that it has where this rank is wanted.
-pub(super) fn data_of<'a>(x: SEXP, rank: Option<usize>) -> Result<Option<(Data<'a>, Shape)>> {
-    // SAFETY: R keeps what a call is given, and changes none of it while it waits; what it has not made yet it makes now.
-    let Some(data) = (unsafe { Data::read(x)? }) else { return Ok(None) };
-    // SAFETY: the value is a vector; its dimensions are among its attributes.
-    let shape = unsafe {
-        let is_bare = ATTRIB(x) == nil() || TYPEOF(Rf_getAttrib(x, R_DimSymbol)) != INTSXP;
-        if is_bare && data.len() == 1 && rank != Some(1) { Shape::new() } else { shape_of(x)? }
-    };
-    Ok(Some((data, shape)))
-}
-
-/// The dtype that R data has in a key.
-pub(super) fn host_dtype(data: &Data<'_>) -> DType {
-    match data {
-        Data::Logical(_) => DType::Bool,
-        Data::Integer(_) => DType::I32,
-        Data::Double(_) => DType::F64,
-        Data::Integer64(_) => DType::I64,
-        Data::Complex(_) => DType::C128,
-    }
-}
-
-/// What is no array and no data.
-#[cold]
-pub(super) fn no_array(x: SEXP, path: &dyn fmt::Display) -> Fault {
-    let expected = "an AnvlArray, a PJRTBuffer, or a logical, integer, double, integer64 or complex scalar, vector or array";
-    Fault::argument("type", path.to_string(), expected, describe::value(x))
 }
 
 /// The rank that a field declares, if it is fixed.

@@ -4,12 +4,11 @@ use dispatch_runtime::engine::RawBuffer;
 use dispatch_runtime::family::{Arg, Copies, Dynamic, Family, Ready};
 use dispatch_runtime::{Array, DType, Error, Result};
 
-use super::args::host_dtype;
-use super::compile;
-use crate::Check;
 use crate::data::{Data, Shape};
 use crate::fault::Fault;
+use crate::given::host_dtype;
 use crate::upload;
+use crate::{Check, compiler};
 
 /// What R passes for one array: an array, or data that is uploaded at the dtype that the signature gives it.
 pub struct Input<'a>(Value<'a>);
@@ -51,7 +50,7 @@ unsafe impl<'r> Dynamic for Input<'r> {
         match &self.0 {
             Value::Array(_) => Ready::new(arg, dtype, name),
             Value::Data(data, shape) => {
-                check(data, dtype, name).map_err(compile::leave)?;
+                check(data, dtype, name).map_err(compiler::leave)?;
                 Ok(Checked(Some(Upload { data: *data, shape, dtype, name }), None))
             }
         }
@@ -100,7 +99,7 @@ impl<'a> Ready<'a> for Checked<'a> {
         let device =
             family.client().devices().nth(device as usize).expect("an entry's device is one of its client's");
         let array = upload::upload_data(*data, *dtype, shape, device, Check::Nothing, name)
-            .map_err(compile::leave)?;
+            .map_err(compiler::leave)?;
         *buffer = array.raw();
         Ok(Some(array))
     }

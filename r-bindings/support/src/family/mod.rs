@@ -9,7 +9,7 @@
 //! | find | `mod.rs` | the client of the first array, else that of the default platform, has an instance of the family |
 //! | read | `args.rs`, `nested.rs`, `statics.rs` | the arguments become what the family's own `call` takes: arrays, R data that is uploaded once it was checked ([`Input`]), structs, static values |
 //! | call | the stub | as from Rust: check, key, cache, run |
-//! | compile | `compile.rs` | on a miss, the body runs here and the compiler on another thread, so that the user can interrupt |
+//! | compile | [`compiler`](crate::compiler) | on a miss, the body runs here and the compiler on another thread, so that the user can interrupt |
 //! | give | `results.rs` | the buffers are given to `pjrtdispatch`, which makes the R objects; lists and names are added here |
 //!
 //! [`attach`] opens the slots of a package when it is loaded, [`detach`] closes them when it is unloaded. [`ask`] is what
@@ -17,7 +17,6 @@
 
 mod about;
 mod args;
-mod compile;
 mod export;
 mod input;
 mod nested;
@@ -25,6 +24,7 @@ mod results;
 mod statics;
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use dispatch_runtime::family::{DeclaredFamily, Explanation, Family, FamilyBuilder};
 use dispatch_runtime::signature::Scope;
@@ -42,7 +42,7 @@ pub use results::Results;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
-use crate::{entry, shared};
+use crate::{compiler, compiles, entry, shared};
 use args::Shared;
 use results::Templates;
 
@@ -142,7 +142,7 @@ impl<F: Exported> Slot<F> {
         };
         let family = state.instance(client)?;
         let result = run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, first));
-        compile::done(F::NAME, family.family(), result)
+        compiler::done(result, |took| tell(F::NAME, family.family(), took))
     }
 
     #[inline]
@@ -150,6 +150,20 @@ impl<F: Exported> Slot<F> {
         let state = self.state.get();
         if state.is_open.get() { Ok(state) } else { Err(closed(F::NAME)) }
     }
+}
+
+/// Tells why a family has compiled.
+fn tell(name: &str, family: &Family, took: Duration) -> Result<()> {
+    if !compiles::are_told()? {
+        return Ok(());
+    }
+    // The entry was used last; what it was before is what the others are.
+    let keys = family.keys();
+    let reason = match keys.split_first() {
+        Some((new, others)) => Explanation::nearest(new, others).to_string(),
+        None => "miss".into(),
+    };
+    compiles::tell(&format!("{name}(): {reason}"), took.as_secs_f64())
 }
 
 #[cold]
@@ -177,7 +191,7 @@ impl<F: Exported> State<F> {
     fn make(&self, client: Client) -> Result<&'static F> {
         // SAFETY: the function lets the device's engine compile the program that it is asked for.
         let family =
-            unsafe { FamilyBuilder::<F>::new(&client).foreign().compiler(compile::compile) }.build()?;
+            unsafe { FamilyBuilder::<F>::new(&client).foreign().compiler(compiler::compile) }.build()?;
         let family: &'static F = Box::leak(Box::new(family));
         self.instances.borrow_mut().push((client, family));
         Ok(family)
@@ -271,7 +285,7 @@ pub fn attach(raise: SEXP, functions: &[&dyn Function]) -> savvy::Result<savvy::
 pub fn detach(functions: &[&dyn Function]) -> savvy::Result<savvy::Sexp> {
     entry::entry(|| {
         functions.iter().for_each(|function| function.set_open(false));
-        compile::forget();
+        compiler::forget();
         Ok(nil())
     })
 }

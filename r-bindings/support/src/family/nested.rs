@@ -4,13 +4,14 @@ use dispatch_runtime::border::TreeSource;
 use dispatch_runtime::signature::Scope;
 use dispatch_runtime::{Array, Aval, DType};
 
-use super::args::{Args, Path, Shared, data_of, host_dtype, is_list, no_array, rank};
+use super::args::{Args, Path, Shared, is_list, rank};
 use super::input::check;
 use crate::arg::arg;
 use crate::data::list_names;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::given::{data_of, host_dtype, no_array};
 use crate::{Check, upload};
 
 /// What structs and lists of a call hold: arrays, or abstract values.

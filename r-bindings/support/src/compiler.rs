@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use dispatch_runtime::engine;
-use dispatch_runtime::family::{Explanation, Family, by_engine};
+use dispatch_runtime::family::by_engine;
 use dispatch_runtime::program::Source;
 use dispatch_runtime::{Device, Error};
 
@@ -19,7 +19,7 @@ use crate::main_thread::{self, MainThread};
 use crate::progress::Progress;
 use crate::runs::Pause;
 use crate::unwind::check_interrupt;
-use crate::{background, compiles, memory};
+use crate::{background, memory};
 
 type Done = dispatch_runtime::Result<Box<dyn engine::Executable>>;
 
@@ -68,7 +68,7 @@ static ASIDE: MainThread<Aside> =
 
 /// The runtime's error for a fault, which waits for [`done`].
 #[cold]
-pub(super) fn leave(fault: Fault) -> Error {
+pub(crate) fn leave(fault: Fault) -> Error {
     let aside = ASIDE.get();
     aside.is_some.set(true);
     aside.fault.set(Some(fault));
@@ -76,17 +76,17 @@ pub(super) fn leave(fault: Fault) -> Error {
 }
 
 /// What has come of a call: its result, or the fault that it was left with. Whatever the runtime makes of the error, R's
-/// jump goes on. If it has compiled, who wants to hear of it is told.
+/// jump goes on. If it has compiled, `tell` tells who wants to hear of it.
 #[inline]
-pub(super) fn done<T>(name: &str, family: &Family, result: Result<T>) -> Result<T> {
+pub(crate) fn done<T>(result: Result<T>, tell: impl FnOnce(Duration) -> Result<()>) -> Result<T> {
     match ASIDE.get().is_some.get() {
         false => result,
-        true => with_aside(name, family, result),
+        true => with_aside(result, tell),
     }
 }
 
 #[cold]
-fn with_aside<T>(name: &str, family: &Family, result: Result<T>) -> Result<T> {
+fn with_aside<T>(result: Result<T>, tell: impl FnOnce(Duration) -> Result<()>) -> Result<T> {
     let aside = ASIDE.get();
     aside.is_some.set(false);
     let (fault, compiled) = (aside.fault.take(), aside.compiled.take());
@@ -95,31 +95,18 @@ fn with_aside<T>(name: &str, family: &Family, result: Result<T>) -> Result<T> {
     }
     let value = result?;
     if let Some(took) = compiled {
-        tell(name, family, took)?;
+        tell(took)?;
     }
     Ok(value)
 }
 
-fn tell(name: &str, family: &Family, took: Duration) -> Result<()> {
-    if !compiles::are_told()? {
-        return Ok(());
-    }
-    // The entry was used last; what it was before is what the others are.
-    let keys = family.keys();
-    let reason = match keys.split_first() {
-        Some((new, others)) => Explanation::nearest(new, others).to_string(),
-        None => "miss".into(),
-    };
-    compiles::tell(&format!("{name}(): {reason}"), took.as_secs_f64())
-}
-
 /// Forgets what was left behind.
-pub(super) fn forget() {
+pub(crate) fn forget() {
     LEFT_BEHIND.get().take();
 }
 
-/// Compiles a program for a device, or loads it from the client's store, as a compiler of families.
-pub(super) fn compile(device: Device, source: &Source) -> Done {
+/// Compiles a program for a device, or loads it from the client's store, as a compiler of families and skeletons.
+pub(crate) fn compile(device: Device, source: &Source) -> Done {
     // A family of ours that another thread calls, by a reference that it got from a body.
     if main_thread::is_other() {
         return by_engine(device, source);
