@@ -22,6 +22,13 @@ pub trait OutputTree: Sized {
     /// How many arrays it holds.
     const LEAVES: usize;
 
+    /// The same structure of other leaves: `Fit<Value>` of `Fit<Array>`.
+    type With<L>;
+
+    /// The structure of the next leaves, in the order of the arrays.
+    #[doc(hidden)]
+    fn with_leaves<L>(next: &mut dyn FnMut() -> L) -> Self::With<L>;
+
     /// Takes its arrays from the results of a program, in order.
     #[doc(hidden)]
     fn take(outputs: &mut Outputs<'_>) -> Self;
@@ -103,6 +110,11 @@ impl Drop for Outputs<'_> {
 
 impl OutputTree for Array {
     const LEAVES: usize = 1;
+    type With<L> = L;
+
+    fn with_leaves<L>(next: &mut dyn FnMut() -> L) -> L {
+        next()
+    }
 
     #[inline(always)]
     fn take(outputs: &mut Outputs<'_>) -> Array {
@@ -117,6 +129,11 @@ impl OutputTree for Array {
 
 impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
     const LEAVES: usize = N * O::LEAVES;
+    type With<L> = [O::With<L>; N];
+
+    fn with_leaves<L>(next: &mut dyn FnMut() -> L) -> [O::With<L>; N] {
+        std::array::from_fn(|_| O::with_leaves(next))
+    }
 
     #[inline]
     fn take(outputs: &mut Outputs<'_>) -> [O; N] {
@@ -140,6 +157,9 @@ impl<L, R: ResultTree<L>, const N: usize> ResultTree<L> for [R; N] {
 
 impl OutputTree for () {
     const LEAVES: usize = 0;
+    type With<L> = ();
+
+    fn with_leaves<L>(_: &mut dyn FnMut() -> L) {}
 
     #[inline]
     fn take(_: &mut Outputs<'_>) {}
@@ -160,6 +180,11 @@ macro_rules! tuples {
     ($(($($name:ident $i:tt),+);)*) => {
         $(impl<$($name: OutputTree),+> OutputTree for ($($name,)+) {
             const LEAVES: usize = 0 $(+ $name::LEAVES)+;
+            type With<Leaf> = ($($name::With<Leaf>,)+);
+
+            fn with_leaves<Leaf>(next: &mut dyn FnMut() -> Leaf) -> ($($name::With<Leaf>,)+) {
+                ($($name::with_leaves(next),)+)
+            }
 
             #[inline]
             fn take(outputs: &mut Outputs<'_>) -> Self {

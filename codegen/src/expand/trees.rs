@@ -172,6 +172,10 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
         let take = code! { <#ty as __dispatch::OutputTree>::take(outputs) };
         quote!(#name: #take)
     });
+    let with = names.iter().zip(&types).map(|(name, ty)| {
+        let with = code! { <#ty as __dispatch::OutputTree>::with_leaves(next) };
+        quote!(#name: #with)
+    });
     let gives = names.iter().zip(&types).map(|(name, ty)| {
         code! { <#ty as __dispatch::OutputTree>::give(self.#name, to); }
     });
@@ -197,6 +201,11 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
             #[automatically_derived]
             impl __dispatch::OutputTree for #ident<__dispatch::Array> {
                 const LEAVES: usize = 0 #(+ <#types as __dispatch::OutputTree>::LEAVES)*;
+                type With<__L> = #ident<__L>;
+
+                fn with_leaves<__L>(next: &mut dyn ::core::ops::FnMut() -> __L) -> #ident<__L> {
+                    #ident { #(#with),* }
+                }
 
                 #[inline]
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {

@@ -67,6 +67,10 @@ pub(crate) fn output_tree(input: &DeriveInput) -> TokenStream {
             #[allow(unused_variables)]
             impl __dispatch::OutputTree for #ident<__dispatch::Array> {
                 const LEAVES: usize = 0;
+                type With<__Leaf> = #ident<__Leaf>;
+                fn with_leaves<__Leaf>(next: &mut dyn ::core::ops::FnMut() -> __Leaf) -> #ident<__Leaf> {
+                    ::core::unreachable!()
+                }
                 fn take(outputs: &mut __dispatch::Outputs<'_>) -> Self {
                     ::core::unreachable!()
                 }

@@ -31,25 +31,43 @@ pub trait Results: Sized {
     #[doc(hidden)]
     const COUNT: Option<usize>;
 
+    /// The same structure of other leaves: what [`compose`](super::Skeleton::compose) gives has values for arrays.
+    type With<L>;
+
     /// Takes all results of a run.
     #[doc(hidden)]
     fn take_all(outputs: &mut Outputs<'_>) -> Self;
+
+    /// The structure of these leaves, as many as it has.
+    #[doc(hidden)]
+    fn with_all<L>(leaves: Vec<L>) -> Self::With<L>;
 }
 
 impl<O: OutputTree> Results for O {
     const COUNT: Option<usize> = Some(O::LEAVES);
+    type With<L> = O::With<L>;
 
     #[inline(always)]
     fn take_all(outputs: &mut Outputs<'_>) -> O {
         O::take(outputs)
     }
+
+    fn with_all<L>(leaves: Vec<L>) -> O::With<L> {
+        let mut leaves = leaves.into_iter();
+        O::with_leaves(&mut || leaves.next().expect("a leaf for each array"))
+    }
 }
 
 impl Results for Vec<Array> {
     const COUNT: Option<usize> = None;
+    type With<L> = Vec<L>;
 
     #[inline]
     fn take_all(outputs: &mut Outputs<'_>) -> Vec<Array> {
         outputs.rest()
+    }
+
+    fn with_all<L>(leaves: Vec<L>) -> Vec<L> {
+        leaves
     }
 }
