@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::aval::{shape_text, short};
 use crate::client::{Client, Device, other_client};
 use crate::engine::{self, RawBuffer, RunOptions};
+use crate::leaf::Leaf;
 use crate::{Aval, DType, Error, Inspection, Result, inspection};
 
 /// A compiled program on one device, from [`Client::compile`]. Families hold theirs in a cache.
@@ -228,8 +229,8 @@ pub(crate) fn check_place(argument: impl Fn() -> String, array: &Array, device: 
     Ok(())
 }
 
-/// An error unless an array has this dtype and shape.
-pub(crate) fn check_layout(argument: impl Fn() -> String, array: &Array, input: &Aval) -> Result<()> {
+/// An error unless an array, or what stands for one, has this dtype and shape.
+pub(crate) fn check_layout(argument: impl Fn() -> String, array: &impl Leaf, input: &Aval) -> Result<()> {
     if array.dtype() != input.dtype() {
         return Err(Error::DType {
             argument: argument(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::control::Carry;
 use super::make::{self, Extra};
@@ -11,6 +12,7 @@ use super::region::{self, Block};
 use super::value::Value;
 use crate::Aval;
 use crate::aval::short;
+use crate::engine::pjrt::ModuleText;
 
 /// A function that a program calls: written once in its text, however often it is called.
 ///
@@ -36,42 +38,61 @@ use crate::aval::short;
 /// ```
 #[derive(Clone)]
 pub struct Function<const N: usize, R = Value> {
-    definition: Definition,
+    body: Rc<Body>,
     /// What the body gave: its structure, and its error if it has one.
     results: R,
 }
 
 /// A function as it is printed.
 #[derive(Clone)]
-pub(super) struct Definition(Rc<Body>);
+pub(super) enum Definition {
+    /// Made by a closure.
+    Built(Rc<Body>),
+    /// The `@main` of another program.
+    Text(Arc<ModuleText>),
+}
 
-struct Body {
+pub(super) struct Body {
     name: String,
-    block: Block,
+    pub block: Block,
 }
 
 impl Definition {
+    /// The name that it is to have.
     pub fn name(&self) -> &str {
-        &self.0.name
+        match self {
+            Definition::Built(body) => &body.name,
+            Definition::Text(_) => "skeleton",
+        }
     }
 
-    pub fn block(&self) -> &Block {
-        &self.0.block
+    /// The block that a closure made.
+    pub fn block(&self) -> Option<&Block> {
+        match self {
+            Definition::Built(body) => Some(&body.block),
+            Definition::Text(_) => None,
+        }
     }
 
     /// Whether two are the same function, not just equal ones.
     pub fn same(&self, other: &Definition) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        self.address() == other.address()
     }
 
     /// What tells the function from others.
     pub fn address(&self) -> *const () {
-        Rc::as_ptr(&self.0).cast()
+        match self {
+            Definition::Built(body) => Rc::as_ptr(body).cast(),
+            Definition::Text(text) => Arc::as_ptr(text).cast(),
+        }
     }
 
     /// The block, if this is the last one that holds it.
     pub fn into_block(self) -> Option<Block> {
-        Rc::into_inner(self.0).map(|body| body.block)
+        match self {
+            Definition::Built(body) => Rc::into_inner(body).map(|body| body.block),
+            Definition::Text(_) => None,
+        }
     }
 }
 
@@ -102,7 +123,7 @@ impl<const N: usize, R: Carry> Function<N, R> {
             });
             results = results.rebuild(&mut block.results.iter().map(|_| wrong.clone()));
         }
-        Function { definition: Definition(Rc::new(Body { name, block })), results }
+        Function { body: Rc::new(Body { name, block }), results }
     }
 
     /// Calls the function.
@@ -116,10 +137,10 @@ impl<const N: usize, R: Carry> Function<N, R> {
         let called = match wrong {
             Some(wrong) => Err(wrong),
             None => attempt("call", &arguments.map(Arg::Value), || {
-                let wanted = &self.definition.block().arguments.results;
+                let wanted = &self.body.block.arguments.results;
                 let mut pairs = arguments.iter().zip(wanted).enumerate();
                 if let Some((i, (_, aval))) = pairs.find(|(_, (value, aval))| value.aval() != *aval) {
-                    let (name, i) = (self.definition.name(), i + 1);
+                    let (name, i) = (&self.body.name, i + 1);
                     let aval = short(aval.dtype(), aval.shape());
                     return Err(format!("argument {i} of `{name}` is {aval}"));
                 }
@@ -127,7 +148,7 @@ impl<const N: usize, R: Carry> Function<N, R> {
                 let text = format!("call @$f({})", make::places(operands.len()));
                 let results = self.results.list();
                 let results = results.iter().map(|value| value.aval().clone());
-                let function = Some(self.definition.clone());
+                let function = Some(Definition::Built(self.body.clone()));
                 make::op_many(text, &operands, results, Extra { function, ..Extra::default() })
             }),
         };
@@ -140,7 +161,7 @@ impl<const N: usize, R: Carry> Function<N, R> {
 
 impl<const N: usize, R: Carry> fmt::Debug for Function<N, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let arguments = &self.definition.block().arguments.results;
-        write!(f, "{}{arguments:?} -> {:?}", self.definition.name(), self.results.list())
+        let arguments = &self.body.block.arguments.results;
+        write!(f, "{}{arguments:?} -> {:?}", self.body.name, self.results.list())
     }
 }

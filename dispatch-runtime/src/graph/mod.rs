@@ -30,6 +30,7 @@
 //!   count as zero: CPU plugins take them so when a program runs.
 
 mod axes;
+pub(crate) mod compose;
 mod constant;
 mod control;
 mod family;

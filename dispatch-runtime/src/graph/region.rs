@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use smallvec::smallvec;
 
+use super::function::Definition;
 use super::make;
 use super::poison::{self, Reason};
 use super::value::{Kind, Node, Op, Value};
@@ -96,9 +97,16 @@ impl Block {
             ));
         }
         let mut found = None;
-        self.visit(|op| found = found.or(UNFIT.iter().find(|unfit| operation(op) == **unfit)));
+        self.visit(|op| {
+            let unfit =
+                || UNFIT.iter().find(|unfit| operation(op) == **unfit).map(|unfit| format!("`{unfit}`"));
+            found = found.take().or_else(|| match &op.function {
+                Some(Definition::Text(_)) => Some("a composed skeleton".to_owned()),
+                _ => unfit(),
+            });
+        });
         match found {
-            Some(unfit) => Err(format!("the closure has `{unfit}` in it, which XLA cannot compile there")),
+            Some(unfit) => Err(format!("the closure has {unfit} in it, which XLA cannot compile there")),
             None => Ok(()),
         }
     }
@@ -121,7 +129,8 @@ impl Block {
                 visit(op);
                 stack.extend(&node.operands);
                 stack.extend(node.blocks.iter().flat_map(|block| &block.results));
-                stack.extend(op.function.iter().flat_map(|function| &function.block().results));
+                let function = op.function.as_ref().and_then(Definition::block);
+                stack.extend(function.iter().flat_map(|block| &block.results));
             }
         }
     }

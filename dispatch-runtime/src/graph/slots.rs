@@ -1,6 +1,7 @@
 //! What skeletons need of graphs: inputs before there is a graph, arrays that they hold, and the program that is made of
 //! them.
 
+use super::function::Definition;
 use super::value::Kind;
 use super::{Value, make, poison, print, scope::ScopeId, walk};
 use crate::{Array, Aval, DType, Error, Program, Result};
@@ -77,7 +78,7 @@ pub(crate) fn sources(results: &[Value]) -> Result<Sources> {
             Kind::Arguments => {}
             Kind::Poison(poison) => return Err(Error::clone(&poison.error)),
             Kind::Op(op) => {
-                let function = op.function.as_ref().map(|function| function.block());
+                let function = op.function.as_ref().and_then(Definition::block);
                 let blocks = node.blocks.iter().chain(function);
                 stack.extend(node.operands.iter().chain(blocks.flat_map(|block| &block.results)));
             }

@@ -1,12 +1,13 @@
 //! From slots and results to a compiled program.
 
 use std::panic::Location;
+use std::sync::{Arc, OnceLock};
 
 use super::MemoryReport;
 use crate::array::{head, tag};
 use crate::cache::Weigh;
 use crate::compiled::{Compiled, Compiler, Demand, by_engine};
-use crate::engine::pjrt::argument_names;
+use crate::engine::pjrt::{ModuleText, argument_names};
 use crate::executable::check_place;
 use crate::graph::Value;
 use crate::graph::slots::{self, Sources};
@@ -24,6 +25,8 @@ pub(super) struct Baked {
     pub names: Box<[Option<String>]>,
     /// The arguments behind those of the slots.
     pub captured: Box<[Captured]>,
+    /// The program as text for others, once somebody composes it.
+    pub module: OnceLock<Result<Arc<ModuleText>, String>>,
     pub memory: MemoryReport,
 }
 
@@ -146,7 +149,16 @@ fn finish(
     let memory = MemoryReport::new(executable.inputs(), executable.outputs(), executable.memory()?);
     let slots = &executable.inputs()[..names.len()];
     let heads = slots.iter().map(|aval| head(tag(aval.dtype(), aval.rank()), device.index()));
-    Ok(Baked { client: device.client(), heads: heads.collect(), compiled, source, names, captured, memory })
+    Ok(Baked {
+        client: device.client(),
+        heads: heads.collect(),
+        compiled,
+        source,
+        names,
+        captured,
+        module: OnceLock::new(),
+        memory,
+    })
 }
 
 /// The arrays that the values capture; an error unless the slots are the inputs that they depend on, each declared once.

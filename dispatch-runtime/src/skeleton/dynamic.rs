@@ -5,12 +5,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::bake::Baked;
+use super::compose::{Bind, Bound};
 use super::{Results, Skeleton};
 use crate::array::{TAG, head};
 use crate::aval::short;
 use crate::cache::{Cache, Cached, EvictionPolicy, Lru, Part, Pin, Stats};
 use crate::error::counted;
 use crate::executable::check_place;
+use crate::graph::Value;
 use crate::key::Sink;
 use crate::leaf::Leaf;
 use crate::{Array, Aval, Client, Error, Result};
@@ -119,6 +121,55 @@ where
         unsafe { entry.run(inputs) }
     }
 
+    /// The results of the skeleton for inputs of these layouts, as values of a larger computation; it is built first if it is
+    /// not there. As [`Skeleton::compose`].
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::{DynamicSkeleton, SkeletonSlot}};
+    ///
+    /// let client = Client::cpu()?;
+    /// let total = DynamicSkeleton::new(&client, 8, |inputs: &[Aval]| {
+    ///     let x = SkeletonSlot::new(inputs[0].dtype(), inputs[0].shape());
+    ///     x.sum(..).into_skeleton(&client, &[&x])
+    /// })?;
+    /// let (x, y) = (SkeletonSlot::new(DType::F32, [2]), SkeletonSlot::new(DType::F32, [3]));
+    /// let both = total.compose(&[&x])? * total.compose(&[&y])?;
+    /// let both = both.into_skeleton(&client, &[&x, &y])?;
+    /// let (x, y) = (client.array(&[1f32, 2.0], [2])?, client.array(&[1f32, 2.0, 3.0], [3])?);
+    /// assert_eq!(both.run(&[&x, &y])?.to_vec::<f32>()?, [18.0]);
+    /// assert_eq!(total.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DynamicSkeleton::run), and those of [`Skeleton::compose`].
+    #[track_caller]
+    pub fn compose(&self, inputs: &[&dyn Bind]) -> Result<O::With<Value>> {
+        self.composed(inputs, true)
+    }
+
+    /// [`compose`](DynamicSkeleton::compose) without the seal, as [`Skeleton::compose_inlined`].
+    #[track_caller]
+    pub fn compose_inlined(&self, inputs: &[&dyn Bind]) -> Result<O::With<Value>> {
+        self.composed(inputs, false)
+    }
+
+    #[track_caller]
+    fn composed(&self, inputs: &[&dyn Bind], sealed: bool) -> Result<O::With<Value>> {
+        let device = self.client.default_device();
+        let layout = |(i, input): (usize, &&dyn Bind)| match input.bound() {
+            Bound::Array(array) => check_place(|| (i + 1).to_string(), array, device).map(|()| array.aval()),
+            Bound::Value(value) => value.check().map(|value| value.aval().clone()),
+        };
+        let layouts = inputs.iter().enumerate().map(layout).collect::<Result<Vec<Aval>>>()?;
+        let entry = match self.cache.find(|sink| encode(&layouts, sink)) {
+            Some(entry) => entry,
+            None => self.make(&layouts)?,
+        };
+        entry.compose(inputs, sealed).map(O::with_all)
+    }
+
     /// Whether all inputs are alive and on the device of the skeletons.
     #[inline(always)]
     fn placed(&self, inputs: &[&Array]) -> bool {
@@ -137,9 +188,10 @@ where
 
     #[cold]
     #[inline(never)]
-    fn make(&self, inputs: &[&Array]) -> Result<Pin<'_, Arc<Baked>>> {
+    fn make<L: Leaf>(&self, inputs: &[L]) -> Result<Pin<'_, Arc<Baked>>> {
         let build = || {
-            let layouts: Vec<Aval> = inputs.iter().map(|array| array.aval()).collect();
+            let layouts: Vec<Aval> =
+                inputs.iter().map(|leaf| Aval::new(leaf.dtype(), leaf.shape())).collect();
             let Skeleton { baked, .. } = (self.build)(&layouts)?;
             self.check_built(&baked, &layouts)?;
             Ok(baked)

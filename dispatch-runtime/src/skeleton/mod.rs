@@ -29,6 +29,7 @@
 
 mod bake;
 mod capture;
+mod compose;
 mod dynamic;
 mod memory;
 mod results;
@@ -41,6 +42,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 pub use capture::capture;
+pub use compose::Bind;
 pub use dynamic::DynamicSkeleton;
 pub use memory::MemoryReport;
 pub use results::Results;

@@ -28,17 +28,23 @@ impl Baked {
             })
     }
 
+    /// An error unless there are as many inputs as slots.
+    pub fn check_count(&self, inputs: usize) -> Result<()> {
+        if inputs == self.heads.len() {
+            return Ok(());
+        }
+        let quoted = |slot: usize| match &self.names[slot] {
+            Some(name) => format!("`{name}`"),
+            None => self.path(slot),
+        };
+        Err(wrong_count("the skeleton", self.inputs(), quoted, inputs))
+    }
+
     /// The error of the first of these arrays that is not for its slot.
     #[cold]
     #[inline(never)]
     pub fn check(&self, inputs: &[&Array]) -> Result<()> {
-        if inputs.len() != self.heads.len() {
-            let quoted = |slot: usize| match &self.names[slot] {
-                Some(name) => format!("`{name}`"),
-                None => self.path(slot),
-            };
-            return Err(wrong_count("the skeleton", self.inputs(), quoted, inputs.len()));
-        }
+        self.check_count(inputs.len())?;
         for (i, (array, aval)) in inputs.iter().zip(self.inputs()).enumerate() {
             check_place(|| self.path(i), array, self.device())?;
             check_layout(|| self.path(i), array, aval)?;
@@ -49,7 +55,7 @@ impl Baked {
     /// The error of a captured array that is gone.
     #[cold]
     #[inline(never)]
-    fn check_captured(&self) -> Result<()> {
+    pub fn check_captured(&self) -> Result<()> {
         let mut captured = self.captured.iter().enumerate();
         captured
             .try_for_each(|(i, captured)| check_place(|| captured.path(i), &captured.array, self.device()))

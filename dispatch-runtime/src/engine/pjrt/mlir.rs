@@ -4,10 +4,14 @@
 //! else is left to XLA, which reads the whole text anyway.
 
 mod index;
+#[cfg(any(feature = "graph", test))]
+mod module;
 
 use std::ops::Range;
 
 pub(super) use index::index_attributes;
+#[cfg(feature = "graph")]
+pub(crate) use module::ModuleText;
 
 use crate::aval::is_array_shape;
 use crate::{Aval, DType};

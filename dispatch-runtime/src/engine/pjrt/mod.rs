@@ -44,7 +44,7 @@ pub use donors::mark_donors;
 pub use engine::PjrtEngine;
 pub use executable::PjrtExecutable;
 #[cfg(feature = "graph")]
-pub(crate) use mlir::argument_names;
+pub(crate) use mlir::{ModuleText, argument_names};
 pub use options::{ClientOptions, OptionValue};
 pub use plugin::PjrtPlugin;
 

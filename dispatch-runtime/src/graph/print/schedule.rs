@@ -17,6 +17,7 @@ use super::super::walk;
 use super::names::{Taken, symbol};
 use crate::Error;
 use crate::aval::short;
+use crate::engine::pjrt::ModuleText;
 use crate::error::Result;
 
 /// A program in order.
@@ -29,7 +30,14 @@ pub(super) struct Module<'a> {
 /// A function besides `@main`.
 pub(super) struct Function<'a> {
     pub name: String,
-    pub body: Body<'a>,
+    pub body: FunctionBody<'a>,
+}
+
+pub(super) enum FunctionBody<'a> {
+    /// What a closure made.
+    Built(Body<'a>),
+    /// The functions of another program, with the names that they and the abbreviations in its text get here.
+    Text { text: &'a ModuleText, symbols: Vec<String>, aliases: Vec<String> },
 }
 
 /// The operations of a function or a block.
@@ -88,6 +96,8 @@ struct Scheduler<'a> {
     functions: Vec<(String, &'a Definition)>,
     called: HashMap<*const (), usize>,
     symbols: Taken,
+    /// The names of abbreviations in the texts of other programs.
+    aliases: Taken,
     /// The pure operations that stand in this block or around it, by what they compute.
     known: HashTable<Known<'a>>,
     /// Their hashes and numbers, in the order in which they were computed.
@@ -120,6 +130,7 @@ pub(super) fn schedule<'a>(
         functions: Vec::new(),
         called: HashMap::new(),
         symbols: Taken::default(),
+        aliases: Taken::default(),
         known: HashTable::new(),
         computed: Vec::new(),
         hasher: foldhash::fast::FixedState::default(),
@@ -290,9 +301,24 @@ impl<'a> Scheduler<'a> {
     fn bodies(&mut self) -> Result<Vec<Function<'a>>> {
         let mut bodies = Vec::new();
         while let Some((name, definition)) = self.functions.get(bodies.len()).cloned() {
-            bodies.push(Function { name, body: self.isolated(definition.block())? });
+            let body = match definition {
+                Definition::Built(body) => FunctionBody::Built(self.isolated(&body.block)?),
+                Definition::Text(text) => self.text(text, &name),
+            };
+            bodies.push(Function { name, body });
         }
         Ok(bodies)
+    }
+
+    /// The functions of another program, whose `@main` is called `main` here.
+    fn text(&mut self, text: &'a ModuleText, main: &str) -> FunctionBody<'a> {
+        let symbols = text.symbols().iter().map(|name| match &name[..] {
+            "main" => main.to_owned(),
+            name => self.symbols.unused(symbol(name)),
+        });
+        let symbols = symbols.collect();
+        let aliases = text.aliases().iter().map(|name| self.aliases.unused(name.clone())).collect();
+        FunctionBody::Text { text, symbols, aliases }
     }
 
     #[cold]

@@ -4,12 +4,15 @@ use std::fmt::Write;
 
 use super::super::value::Types;
 use super::names::{Taken, identifier, symbol};
-use super::schedule::{Body, Module, Step};
+use super::schedule::{Body, FunctionBody, Module, Step};
 use crate::Aval;
 
 pub(super) fn write(name: Option<&str>, module: &Module<'_>) -> String {
-    let operations =
-        module.main.steps.len() + module.functions.iter().map(|f| f.body.steps.len()).sum::<usize>();
+    let steps = module.functions.iter().map(|function| match &function.body {
+        FunctionBody::Built(body) => body.steps.len(),
+        FunctionBody::Text { .. } => 0,
+    });
+    let operations = module.main.steps.len() + steps.sum::<usize>();
     let out = String::with_capacity(160 + 96 * operations);
     let names = (0..module.names.len()).map(|_| Text::Number(0)).collect();
     let mut writer = Writer { out, module, names, taken: Taken::default(), next: 0 };
@@ -53,6 +56,11 @@ impl Writer<'_> {
     }
 
     fn module(&mut self, name: Option<&str>) {
+        for function in &self.module.functions {
+            if let FunctionBody::Text { text, aliases, .. } = &function.body {
+                text.write_aliases(&mut self.out, aliases);
+            }
+        }
         match name {
             Some(name) => {
                 self.out.push_str("module @");
@@ -62,7 +70,12 @@ impl Writer<'_> {
             None => self.out.push_str("module {\n"),
         }
         for function in &self.module.functions {
-            self.function("private", &function.name, &function.body);
+            match &function.body {
+                FunctionBody::Built(body) => self.function("private", &function.name, body),
+                FunctionBody::Text { text, symbols, aliases } => {
+                    text.write_functions(&mut self.out, symbols, aliases);
+                }
+            }
         }
         self.function("public", "main", &self.module.main);
         self.out.push_str("}\n");
