@@ -46,6 +46,9 @@
 //!
 //! Any number of processes may use one directory at once, and each may be killed at any moment.
 //!
+//! Plugins of C API 0.106 print a long error about features of the machine (`prefer-no-gather`) whenever they load a program,
+//! and take it nevertheless: the features are hints that they add themselves. `TF_CPP_MIN_LOG_LEVEL=3` silences them.
+//!
 //! # Whose files are run
 //!
 //! The files are machine code. Who can write to the directory can have every process that uses it run anything. So it must
