@@ -28,6 +28,16 @@ pub enum Error {
         /// What came.
         got: String,
     },
+    /// An argument whose elements lie otherwise than a slot says: with other strides, or another offset.
+    #[error("argument `{argument}`: expected {expected}, got {got}")]
+    Layout {
+        /// The argument's path.
+        argument: String,
+        /// Where the elements should lie: `row-major data`, `strides [1,2] from offset 3`.
+        expected: String,
+        /// Where they lie.
+        got: String,
+    },
     /// A host value that the argument's dtype cannot hold.
     #[error("argument `{argument}`: expected {expected}, got {got}")]
     Value {
@@ -224,6 +234,7 @@ impl Error {
         match self {
             Error::DType { .. } => "dtype",
             Error::Shape { .. } => "shape",
+            Error::Layout { .. } => "layout",
             Error::Value { .. } => "value",
             Error::Device { .. } => "device",
             Error::Client { .. } => "client",
@@ -253,6 +264,7 @@ impl Error {
         match self {
             Error::DType { argument, .. }
             | Error::Shape { argument, .. }
+            | Error::Layout { argument, .. }
             | Error::Value { argument, .. }
             | Error::Device { argument, .. }
             | Error::Client { argument, .. }
@@ -267,6 +279,7 @@ impl Error {
     pub fn with_argument(mut self, path: impl Into<String>) -> Error {
         if let Error::DType { argument, .. }
         | Error::Shape { argument, .. }
+        | Error::Layout { argument, .. }
         | Error::Value { argument, .. }
         | Error::Device { argument, .. }
         | Error::Client { argument, .. }

@@ -6,7 +6,8 @@ use crate::array::Array;
 use crate::aval::{shape_text, short};
 use crate::client::{Client, Device, other_client};
 use crate::engine::{self, RawBuffer, RunOptions};
-use crate::leaf::Leaf;
+use crate::host::layout;
+use crate::leaf::{Leaf, LeafKind};
 use crate::{Aval, DType, Error, Inspection, Result, inspection};
 
 /// A compiled program on one device, from [`Client::compile`]. Families hold theirs in a cache.
@@ -229,7 +230,7 @@ pub(crate) fn check_place(argument: impl Fn() -> String, array: &Array, device: 
     Ok(())
 }
 
-/// An error unless an array, or what stands for one, has this dtype and shape.
+/// An error unless an array, or what stands for one, has this dtype and shape, and these strides and offset.
 pub(crate) fn check_layout(argument: impl Fn() -> String, array: &impl Leaf, input: &Aval) -> Result<()> {
     if array.dtype() != input.dtype() {
         return Err(Error::DType {
@@ -244,6 +245,16 @@ pub(crate) fn check_layout(argument: impl Fn() -> String, array: &impl Leaf, inp
             expected: shape_text(input.shape()),
             got: shape_text(array.shape()),
         });
+    }
+    let layout = array.layout();
+    let layout = layout.as_ref().map(|(strides, offset)| (&**strides, *offset));
+    if layout != input.layout() {
+        let expected = layout::text(input.layout());
+        let got = match array.kind() {
+            LeafKind::Host => layout::text(layout),
+            _ => "an array, which is row-major".into(),
+        };
+        return Err(Error::Layout { argument: argument(), expected, got });
     }
     Ok(())
 }

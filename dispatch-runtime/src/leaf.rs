@@ -1,6 +1,7 @@
 //! What stands where a signature wants an array.
 
 use crate::array::{Array, tag};
+use crate::host::HostView;
 use crate::{Aval, DType};
 
 /// Something with a dtype and a shape that stands where a signature wants an array.
@@ -18,6 +19,12 @@ pub trait Leaf {
 
     /// The sizes, outermost first.
     fn shape(&self) -> &[i64];
+
+    /// Strides and offset, in elements and in the one form that a layout has; none if it is dense.
+    #[inline(always)]
+    fn layout(&self) -> Option<(Vec<i64>, usize)> {
+        None
+    }
 
     /// The size of a dimension, counted from 0, if there are `rank` of them; else any number.
     #[inline(always)]
@@ -92,6 +99,11 @@ impl<L: Leaf + ?Sized> Leaf for &L {
     }
 
     #[inline(always)]
+    fn layout(&self) -> Option<(Vec<i64>, usize)> {
+        (**self).layout()
+    }
+
+    #[inline(always)]
     fn size(&self, rank: usize, i: usize) -> i64 {
         (**self).size(rank, i)
     }
@@ -112,5 +124,31 @@ impl Leaf for Aval {
 
     fn shape(&self) -> &[i64] {
         Aval::shape(self)
+    }
+
+    fn layout(&self) -> Option<(Vec<i64>, usize)> {
+        Aval::layout(self).map(|(strides, offset)| (strides.to_vec(), offset))
+    }
+}
+
+impl Leaf for HostView<'_> {
+    fn kind(&self) -> LeafKind<'_> {
+        LeafKind::Host
+    }
+
+    fn tag(&self) -> u32 {
+        tag(HostView::dtype(self), HostView::shape(self).len())
+    }
+
+    fn dtype(&self) -> DType {
+        HostView::dtype(self)
+    }
+
+    fn shape(&self) -> &[i64] {
+        HostView::shape(self)
+    }
+
+    fn layout(&self) -> Option<(Vec<i64>, usize)> {
+        HostView::layout(self).map(|(strides, offset)| (strides.into_vec(), offset))
     }
 }

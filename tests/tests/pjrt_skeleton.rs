@@ -104,9 +104,9 @@ fn loops_and_functions_use_slots() {
 fn no_slots_and_many_slots_and_results_run() {
     let client = Client::cpu().unwrap();
     let constant = Value::ones(DType::I32, [2]).into_skeleton(&client, &[]).unwrap();
-    assert_eq!(constant.run(&[]).unwrap().to_vec::<i32>().unwrap(), [1, 1]);
+    assert_eq!(constant.run::<&Array>(&[]).unwrap().to_vec::<i32>().unwrap(), [1, 1]);
     let nothing = ().into_skeleton(&client, &[]).unwrap();
-    nothing.run(&[]).unwrap();
+    nothing.run::<&Array>(&[]).unwrap();
 
     let slots: Vec<SkeletonSlot> = (0..20).map(|_| slot("same", &[])).collect();
     let results: [Value; 20] = std::array::from_fn(|i| &slots[i] * (i as f32));

@@ -42,12 +42,12 @@ fn an_array_is_one_argument_however_often_it_is_captured() {
     let skeleton = made.into_skeleton(&client(), &[]).unwrap();
     assert_eq!(skeleton.captured().len(), 2);
     assert_eq!(skeleton.memory_report().argument_bytes, 16);
-    let (difference, product, same) = skeleton.run(&[]).unwrap();
+    let (difference, product, same) = skeleton.run::<&Array>(&[]).unwrap();
     assert_eq!((of(&difference), of(&product)), (vec![-9.0, -18.0], vec![10.0, 40.0]));
     // A result is a new array, also where it is a captured one.
     assert_eq!(of(&same), [1.0, 2.0]);
     assert!(same.donate());
-    assert_eq!(of(&skeleton.run(&[]).unwrap().2), [1.0, 2.0]);
+    assert_eq!(of(&skeleton.run::<&Array>(&[]).unwrap().2), [1.0, 2.0]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_captured_array_that_is_donated_is_an_error_of_the_run() {
     let error = skeleton.run(&[&one]).unwrap_err();
     assert_eq!(error.to_string(), "argument `w`: the array was donated to an earlier call and is gone");
     // An input that is wrong comes first.
-    assert_eq!(skeleton.run(&[]).unwrap_err().code(), "argument_count");
+    assert_eq!(skeleton.run::<&Array>(&[]).unwrap_err().code(), "argument_count");
     // SAFETY: this test has donated the array, to nobody.
     unsafe { named.take_back() };
     assert!(unnamed.donate());

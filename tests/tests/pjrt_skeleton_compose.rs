@@ -50,7 +50,7 @@ fn a_composed_skeleton_gives_what_a_run_gives() {
 
     // Of arrays.
     let arrays = layer.compose(&[&x, &w, &b]).unwrap().into_skeleton(&client(), &[]).unwrap();
-    assert_eq!(of(&arrays.run(&[]).unwrap()), run);
+    assert_eq!(of(&arrays.run::<&Array>(&[]).unwrap()), run);
     // Of values, computed from slots; what is bound and what is a slot still are mixed.
     let half = SkeletonSlot::new(DType::F32, [3, 5]);
     let values = layer.compose(&[&(&half * 2.0), &w, &b]).unwrap() * 1.0;

@@ -79,7 +79,7 @@ impl Leaf for Arg<'_> {
 }
 
 /// What can be passed for a dynamic argument: an [`Array`] or a reference to one, a host scalar, a host slice, array
-/// or vector (of rank 1), or a pair `(&slice, shape)` with a row-major shape.
+/// or vector (of rank 1), a pair `(&slice, shape)` with a row-major shape, or a [`HostView`] with any strides.
 ///
 /// ```
 /// # use dispatch_runtime::prelude::*;
@@ -87,6 +87,8 @@ impl Leaf for Arg<'_> {
 /// takes(2.0);                            // a scalar
 /// takes(&[1f32, 2.0]);                   // f32[2]
 /// takes((&[1i32, 2, 3, 4][..], [2, 2])); // i32[2,2]
+/// takes(HostView::column_major(&[1i32, 2, 3, 4], &[2, 2])?); // of the columns 1 2 and 3 4
+/// # Ok::<(), Error>(())
 /// ```
 ///
 /// # Safety
@@ -96,7 +98,7 @@ impl Leaf for Arg<'_> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed for a dynamic argument",
     label = "neither an array nor a host value",
-    note = "pass `&Array`, a scalar of an element type, a slice, or `(&slice, [sizes…])`"
+    note = "pass `&Array`, a scalar of an element type, a slice, `(&slice, [sizes…])`, or a `HostView`"
 )]
 pub unsafe trait Dynamic {
     /// What a call holds of the argument once it is checked.
@@ -145,6 +147,19 @@ macro_rules! scalars {
 scalars! {
     bool i8 i16 i32 i64 u8 u16 u32 u64 half::f16 half::bf16 f32 f64
     num_complex::Complex<f32> num_complex::Complex<f64>
+}
+
+// SAFETY: a host value is uploaded for the call.
+unsafe impl Dynamic for HostView<'_> {
+    type Ready<'a>
+        = Converted<'a>
+    where
+        Self: 'a;
+
+    #[inline(always)]
+    fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
+        Arg::Host(*self)
+    }
 }
 
 // SAFETY: what `D` is.

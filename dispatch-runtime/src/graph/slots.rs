@@ -2,6 +2,7 @@
 //! them.
 
 use super::function::Definition;
+use super::operand::Arg;
 use super::value::Kind;
 use super::{Value, make, poison, print, scope::ScopeId, walk};
 use crate::{Array, Aval, DType, Error, Program, Result};
@@ -10,6 +11,18 @@ use crate::{Array, Aval, DType, Error, Program, Result};
 #[track_caller]
 pub(crate) fn slot(dtype: DType, shape: &[i64]) -> Value {
     poison::build("slot", &[], || Ok(make::input(make::aval(dtype, shape)?, ScopeId::SLOTS)))
+}
+
+/// What host data for a slot is whose elements lie so; the poisoned value if there is none.
+#[track_caller]
+pub(crate) fn strided(slot: &Value, strides: &[i64], offset: usize) -> Result<Aval, Value> {
+    poison::attempt("strided", &[Arg::Value(slot)], || {
+        let layout = Aval::strided(slot.dtype(), slot.shape(), strides, offset);
+        layout.map_err(|error| match error {
+            Error::Value { expected, got, .. } => format!("expected {expected}, got {got}"),
+            other => other.to_string(),
+        })
+    })
 }
 
 /// An array as a value. Poisoned if it is gone.

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-use super::MemoryReport;
+use super::{MemoryReport, SkeletonSlot};
 use crate::array::{head, tag};
 use crate::cache::Weigh;
 use crate::compiled::{Compiled, Compiler, Demand, by_engine};
@@ -19,6 +19,8 @@ pub(super) struct Baked {
     pub client: Client,
     /// What the head of an array is that fits: for each slot.
     pub heads: Box<[u64]>,
+    /// What each input has to be.
+    pub inputs: Box<[Aval]>,
     pub compiled: Compiled,
     /// What was compiled.
     pub source: Source,
@@ -48,7 +50,7 @@ impl Captured {
 
 impl Baked {
     pub fn inputs(&self) -> &[Aval] {
-        &self.compiled.executable().inputs()[..self.heads.len()]
+        &self.inputs
     }
 
     pub fn outputs(&self) -> &[Aval] {
@@ -82,14 +84,15 @@ fn path(name: Option<&str>, slot: usize) -> String {
 
 /// Compiles what computes `values` from `slots`; `results` is their number, by their type.
 pub(super) fn bake(
-    slots: &[Value],
+    slots: &[&SkeletonSlot],
     values: &[Value],
     results: Option<usize>,
     device: Device,
     at: &'static Location<'static>,
 ) -> Result<Baked> {
-    let captured = check(slots, values, at)?;
-    let program = slots::program::<()>(slots, &captured, values)?;
+    let arguments: Vec<Value> = slots.iter().map(|slot| slot.value().clone()).collect();
+    let captured = check(&arguments, values, at)?;
+    let program = slots::program::<()>(&arguments, &captured, values)?;
     let captured = captured.into_iter().map(|(array, values)| {
         // A name that one of its values has is that of the array.
         Captured { name: values.iter().find_map(Value::name), array }
@@ -99,14 +102,15 @@ pub(super) fn bake(
 
 /// Compiles a program that takes these slots, and behind them these arrays.
 pub(super) fn compile<O>(
-    slots: &[Value],
+    slots: &[&SkeletonSlot],
     captured: Box<[Captured]>,
     program: Program<O>,
     results: Option<usize>,
     device: Device,
     compiler: Compiler,
 ) -> Result<Baked> {
-    let names: Box<[_]> = slots.iter().map(Value::name).collect();
+    slots.iter().try_for_each(|slot| slot.value().check().map(drop))?;
+    let names: Box<[_]> = slots.iter().map(|slot| slot.value().name()).collect();
     for (i, captured) in captured.iter().enumerate() {
         check_place(|| captured.path(i), &captured.array, device)?;
     }
@@ -116,7 +120,8 @@ pub(super) fn compile<O>(
         .collect();
     let demand = Demand { owner: OWNER, device, leaves: Some(&leaves), results };
     let (compiled, source) = demand.compile(program, compiler)?;
-    finish(device, compiled, source, names, captured)
+    let inputs = slots.iter().map(|slot| slot.layout()).collect();
+    finish(device, compiled, source, names, inputs, captured)
 }
 
 /// Compiles a program for the arguments that it takes, under the names that its text has for them.
@@ -128,30 +133,38 @@ pub(super) fn compile_as_is<O>(
 ) -> Result<Baked> {
     let (compiled, source) =
         Demand { owner: OWNER, device, leaves: None, results }.compile(program, compiler)?;
-    let count = compiled.executable().inputs().len();
+    let inputs: Box<[Aval]> = compiled.executable().inputs().into();
     let names = match &source {
-        Source::StableHlo(text) => argument_names(text).filter(|names| names.len() == count),
+        Source::StableHlo(text) => argument_names(text).filter(|names| names.len() == inputs.len()),
         _ => None,
     };
-    finish(device, compiled, source, names.unwrap_or_else(|| vec![None; count]).into(), Box::default())
+    let names = names.unwrap_or_else(|| vec![None; inputs.len()]);
+    finish(device, compiled, source, names.into(), inputs, Box::default())
 }
 
 const OWNER: &str = "the skeleton";
+
+/// The head that no array has: arrays are dense, so none is for a slot that wants strides.
+const NO_HEAD: u64 = u64::MAX;
 
 fn finish(
     device: Device,
     compiled: Compiled,
     source: Source,
     names: Box<[Option<String>]>,
+    inputs: Box<[Aval]>,
     captured: Box<[Captured]>,
 ) -> Result<Baked> {
     let executable = compiled.executable();
     let memory = MemoryReport::new(executable.inputs(), executable.outputs(), executable.memory()?);
-    let slots = &executable.inputs()[..names.len()];
-    let heads = slots.iter().map(|aval| head(tag(aval.dtype(), aval.rank()), device.index()));
+    let heads = inputs.iter().map(|aval| match aval.is_dense() {
+        true => head(tag(aval.dtype(), aval.rank()), device.index()),
+        false => NO_HEAD,
+    });
     Ok(Baked {
         client: device.client(),
         heads: heads.collect(),
+        inputs,
         compiled,
         source,
         names,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::bake::Baked;
 use super::compose::{Bind, Bound};
-use super::{Results, Skeleton};
+use super::{Input, Results, RunInput, Skeleton};
 use crate::array::{TAG, head};
-use crate::aval::short;
+use crate::aval::brief;
 use crate::cache::{Cache, Cached, EvictionPolicy, Lru, Part, Pin, Stats};
 use crate::error::counted;
 use crate::executable::check_place;
@@ -41,7 +41,9 @@ use crate::{Array, Aval, Client, Error, Result};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// The build function gets the layouts of the inputs of one call, and makes a skeleton for just these; it may borrow. It runs
+/// The build function gets the layouts of the inputs of one call, and makes a skeleton for just these; it may borrow. Of host
+/// data the layout has strides and an offset, unless it is dense; [`SkeletonSlot::of`](super::SkeletonSlot::of) makes a slot
+/// for it. The function runs
 /// once for each list of layouts: threads that ask for the same one meanwhile wait, and get the same skeleton or the same
 /// error. When it fails, panics, or makes a skeleton for other layouts, nothing is kept, and the next call tries again.
 ///
@@ -108,17 +110,18 @@ where
     /// Then that of the build function; [`Error::Panic`] if it panics; [`Error::Program`] if its skeleton is for other
     /// layouts, or another device; [`Error::Recursive`] if it asks for its own layouts. Then what the plugin says.
     #[inline]
-    pub fn run(&self, inputs: &[&Array]) -> Result<O> {
-        if !self.placed(inputs) {
+    pub fn run<I: RunInput>(&self, inputs: &[I]) -> Result<O> {
+        let device = self.client.default_device();
+        if !I::arrays(inputs).is_some_and(|arrays| self.placed(arrays)) {
             self.check(inputs)?;
         }
         let entry = match self.cache.find(|sink| encode(inputs, sink)) {
             Some(entry) => entry,
             None => self.make(inputs)?,
         };
-        // SAFETY: the inputs are alive and in place, as was checked; an entry's slots have the layouts of its key, and
-        // equal keys mean equal layouts. `build` makes skeletons of the structure `O`.
-        unsafe { entry.run(inputs) }
+        // SAFETY: the inputs are alive and in place, as was checked, or uploaded to there; an entry's slots have the layouts
+        // of its key, and equal keys mean equal layouts. `build` makes skeletons of the structure `O`.
+        I::as_arrays(inputs, device, |arrays| unsafe { entry.run(arrays) })
     }
 
     /// The results of the skeleton for inputs of these layouts, as values of a larger computation; it is built first if it is
@@ -170,28 +173,30 @@ where
         entry.compose(inputs, sealed).map(O::with_all)
     }
 
-    /// Whether all inputs are alive and on the device of the skeletons.
+    /// Whether all arrays are alive and on the device of the skeletons.
     #[inline(always)]
-    fn placed(&self, inputs: &[&Array]) -> bool {
+    fn placed(&self, arrays: &[&Array]) -> bool {
         let here = head(TAG, self.client.default_device().index());
-        inputs.iter().all(|array| array.head() | u64::from(TAG) == here && array.client() == self.client)
+        arrays.iter().all(|array| array.head() | u64::from(TAG) == here && array.client() == self.client)
     }
 
-    /// The error of the first input that is not.
+    /// The error of the first array that is not.
     #[cold]
     #[inline(never)]
-    fn check(&self, inputs: &[&Array]) -> Result<()> {
+    fn check<I: RunInput>(&self, inputs: &[I]) -> Result<()> {
         let device = self.client.default_device();
         let mut inputs = inputs.iter().enumerate();
-        inputs.try_for_each(|(i, array)| check_place(|| (i + 1).to_string(), array, device))
+        inputs.try_for_each(|(i, input)| match input.input() {
+            Input::Array(array) => check_place(|| (i + 1).to_string(), array, device),
+            Input::Host(_) => Ok(()),
+        })
     }
 
     #[cold]
     #[inline(never)]
     fn make<L: Leaf>(&self, inputs: &[L]) -> Result<Pin<'_, Arc<Baked>>> {
         let build = || {
-            let layouts: Vec<Aval> =
-                inputs.iter().map(|leaf| Aval::new(leaf.dtype(), leaf.shape())).collect();
+            let layouts: Vec<Aval> = inputs.iter().map(layout).collect();
             let Skeleton { baked, .. } = (self.build)(&layouts)?;
             self.check_built(&baked, &layouts)?;
             Ok(baked)
@@ -226,13 +231,14 @@ where
 }
 
 impl<F, P: EvictionPolicy, O> DynamicSkeleton<F, P, O> {
-    /// Whether there is a skeleton for inputs of these layouts: arrays, or [`Aval`]s. Changes neither recency nor counters.
+    /// Whether there is a skeleton for inputs of these layouts: what a run takes, or [`Aval`]s. Changes neither recency nor
+    /// counters.
     pub fn contains<L: Leaf>(&self, layouts: &[L]) -> bool {
         self.cache.contains(|sink| encode(layouts, sink))
     }
 
-    /// Takes out the skeleton for inputs of these layouts, arrays or [`Aval`]s; false if there is none. If it runs at this
-    /// moment it is dropped after that.
+    /// Takes out the skeleton for inputs of these layouts, what a run takes or [`Aval`]s; false if there is none. If it
+    /// runs at this moment it is dropped after that.
     pub fn remove<L: Leaf>(&self, layouts: &[L]) -> bool {
         self.cache.remove(|sink| encode(layouts, sink))
     }
@@ -268,20 +274,39 @@ impl<F, P: EvictionPolicy, O> DynamicSkeleton<F, P, O> {
     }
 }
 
-/// The layouts as words of a key: their number; then of each the tag, which has the rank, and the sizes.
+/// In the word of a tag: strides and an offset come behind the sizes. A tag has 32 bits.
+const STRIDED: u64 = 1 << 32;
+
+/// The layouts as words of a key: their number; then of each the tag, which has the rank, and the sizes; if it is not dense,
+/// which the word of the tag says, the strides and the offset.
 #[inline(always)]
 fn encode<L: Leaf>(layouts: &[L], sink: &mut Sink<'_>) {
     sink.word(layouts.len() as u64);
-    for layout in layouts {
-        sink.word(layout.tag().into());
-        layout.shape().iter().for_each(|&n| sink.word(n as u64));
+    for leaf in layouts {
+        let layout = leaf.layout();
+        let strided = if layout.is_some() { STRIDED } else { 0 };
+        sink.word(u64::from(leaf.tag()) | strided);
+        leaf.shape().iter().for_each(|&n| sink.word(n as u64));
+        if let Some((strides, offset)) = layout {
+            strides.iter().for_each(|&n| sink.word(n as u64));
+            sink.word(offset as u64);
+        }
     }
+}
+
+/// What a build function gets to see of an input.
+fn layout(leaf: &impl Leaf) -> Aval {
+    Aval::with_layout(
+        leaf.dtype(),
+        leaf.shape(),
+        leaf.layout().map(|(strides, offset)| (strides.into(), offset)),
+    )
 }
 
 fn describe<L: Leaf>(layouts: &[L]) -> Vec<Part> {
     let part = |(i, layout): (usize, &L)| Part {
         name: format!("input {}", i + 1),
-        value: short(layout.dtype(), layout.shape()),
+        value: brief(&self::layout(layout)),
     };
     layouts.iter().enumerate().map(part).collect()
 }

@@ -31,6 +31,7 @@ mod bake;
 mod capture;
 mod compose;
 mod dynamic;
+mod input;
 mod memory;
 mod results;
 mod run;
@@ -44,6 +45,7 @@ use std::sync::Arc;
 pub use capture::capture;
 pub use compose::Bind;
 pub use dynamic::DynamicSkeleton;
+pub use input::{Input, RunInput};
 pub use memory::MemoryReport;
 pub use results::Results;
 pub use slot::SkeletonSlot;
@@ -108,9 +110,8 @@ impl<R: ResultTree<Value>> IntoSkeleton for R {
     fn into_skeleton(self, client: &Client, slots: &[&SkeletonSlot]) -> Result<Skeleton<R::Arrays>> {
         let mut results = Vec::new();
         self.leaves(&mut results);
-        let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
         let device = client.default_device();
-        let baked = bake::bake(&slots, &results, Some(R::Arrays::LEAVES), device, Location::caller())?;
+        let baked = bake::bake(slots, &results, Some(R::Arrays::LEAVES), device, Location::caller())?;
         Ok(Skeleton::of(baked))
     }
 }
@@ -143,10 +144,8 @@ impl<O: Results> Skeleton<O> {
         program: Program<O>,
         slots: &[&SkeletonSlot],
     ) -> Result<Skeleton<O>> {
-        let slots: Vec<Value> = slots.iter().map(|&slot| slot.value().clone()).collect();
-        slots.iter().try_for_each(|slot| slot.check().map(drop))?;
         let baked =
-            bake::compile(&slots, Box::default(), program, O::COUNT, client.default_device(), by_engine)?;
+            bake::compile(slots, Box::default(), program, O::COUNT, client.default_device(), by_engine)?;
         Ok(Skeleton::of(baked))
     }
 
@@ -166,14 +165,15 @@ impl<O: Results> Skeleton<O> {
         let Some(slots) = slots else {
             return bake::compile_as_is(program, O::COUNT, device, compiler).map(Skeleton::of);
         };
-        let slots: Vec<Value> = slots.iter().map(|slot| slot.value().clone()).collect();
-        slots.iter().try_for_each(|slot| slot.check().map(drop))?;
+        let slots: Vec<&SkeletonSlot> = slots.iter().collect();
         bake::compile(&slots, Box::default(), program, O::COUNT, device, compiler).map(Skeleton::of)
     }
 
-    /// Runs the computation on these inputs, one for each slot, in the order in which the slots were declared.
+    /// Runs the computation on these inputs, one for each slot, in the order in which the slots were declared: `&Array`,
+    /// [`HostView`](crate::HostView) or, mixed, [`Input`].
     ///
-    /// Nothing is planned, compiled or allocated but the results, which may still be computing when this returns.
+    /// Nothing is planned, compiled or allocated but the results, which may still be computing when this returns. Host data
+    /// is uploaded for the run.
     ///
     /// # Errors
     ///
@@ -181,12 +181,13 @@ impl<O: Results> Skeleton<O> {
     /// or device, was donated, or has not exactly the slot's layout. A slot without a name is told by its position,
     /// counted from 1. After that: what the plugin says.
     #[inline]
-    pub fn run(&self, inputs: &[&Array]) -> Result<O> {
-        if !self.baked.fits(inputs) {
+    pub fn run<I: RunInput>(&self, inputs: &[I]) -> Result<O> {
+        if !I::arrays(inputs).is_some_and(|arrays| self.baked.fits(arrays)) {
             self.baked.check(inputs)?;
         }
-        // SAFETY: the inputs were checked, and the skeleton was made with results of the structure `O`.
-        unsafe { self.baked.run(inputs) }
+        // SAFETY: the inputs were checked, and what is uploaded of them goes to the client's device; the skeleton was made
+        // with results of the structure `O`.
+        I::as_arrays(inputs, self.baked.device(), |arrays| unsafe { self.baked.run(arrays) })
     }
 }
 
@@ -217,7 +218,7 @@ impl<O> Skeleton<O> {
         &self.baked.source
     }
 
-    /// Dtype and shape of each input, in the order of the slots.
+    /// Dtype and shape of each input, and strides and offset where it has some, in the order of the slots.
     pub fn inputs(&self) -> &[Aval] {
         self.baked.inputs()
     }

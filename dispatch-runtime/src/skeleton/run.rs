@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-use super::Results;
 use super::bake::Baked;
+use super::{Input, Results, RunInput};
 use crate::compiled::nothing_donated;
 use crate::engine::RawBuffer;
 use crate::executable::{check_layout, check_place, wrong_count};
@@ -14,11 +14,11 @@ use crate::{Array, Result};
 const NEAR: usize = 8;
 
 impl Baked {
-    /// Whether these are arrays for the slots. One yes or no: on a no, [`Baked::check`] looks anew and finds the words.
+    /// Whether these are arrays for the slots. One yes or no: on a no, [`Baked::check`] looks anew and finds the words. A slot
+    /// that wants strides has none.
     #[inline(always)]
     pub fn fits(&self, inputs: &[&Array]) -> bool {
-        // The captured arrays stand behind the slots, where the zip ends.
-        let slots = self.heads.iter().zip(self.compiled.executable().inputs());
+        let slots = self.heads.iter().zip(&self.inputs);
         inputs.len() == self.heads.len()
             && inputs.iter().zip(slots).all(|(array, (&head, aval))| {
                 // Sizes are compared one by one: there are too few for a call of `memcmp`. The head has their number.
@@ -40,14 +40,16 @@ impl Baked {
         Err(wrong_count("the skeleton", self.inputs(), quoted, inputs))
     }
 
-    /// The error of the first of these arrays that is not for its slot.
+    /// The error of the first of these inputs that is not for its slot.
     #[cold]
     #[inline(never)]
-    pub fn check(&self, inputs: &[&Array]) -> Result<()> {
+    pub fn check<I: RunInput>(&self, inputs: &[I]) -> Result<()> {
         self.check_count(inputs.len())?;
-        for (i, (array, aval)) in inputs.iter().zip(self.inputs()).enumerate() {
-            check_place(|| self.path(i), array, self.device())?;
-            check_layout(|| self.path(i), array, aval)?;
+        for (i, (input, aval)) in inputs.iter().zip(self.inputs()).enumerate() {
+            if let Input::Array(array) = input.input() {
+                check_place(|| self.path(i), array, self.device())?;
+            }
+            check_layout(|| self.path(i), input, aval)?;
         }
         Ok(())
     }

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::ops;
+use std::rc::Rc;
 
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 
-use crate::DType;
 use crate::graph::{Arg, Operand, Value, slots};
+use crate::{Aval, DType};
 
 /// An input of a [`Skeleton`](super::Skeleton): a dtype and a shape without data, and a name for messages.
 ///
@@ -15,8 +16,9 @@ use crate::graph::{Arg, Operand, Value, slots};
 /// slot. What is made of slots can be evaluated by [`into_skeleton`](super::IntoSkeleton::into_skeleton) only; slots and
 /// inputs of a [`Graph`](crate::graph::Graph) do not mix.
 ///
-/// The layout is exact: an array that is given for a slot has its dtype and its shape, of rank 0 too. Arrays on a device
-/// are dense, row-major and begin at their first element, so dtype and shape are all there is to compare.
+/// The layout is exact: what is given for a slot has its dtype and its shape, of rank 0 too. Arrays on a device are dense,
+/// row-major from the first element on. Host data may be otherwise; then the slot says how, see
+/// [`strided`](SkeletonSlot::strided).
 ///
 /// ```
 /// use dispatch_runtime::{prelude::*, skeleton::SkeletonSlot};
@@ -27,25 +29,86 @@ use crate::graph::{Arg, Operand, Value, slots};
 /// # use dispatch_runtime::graph::keep;
 /// ```
 ///
-/// If no array can have the shape, the slot is a [poisoned](Value::check) value: the error comes from `into_skeleton`.
+/// If no array can have the shape, or no data the strides, the slot is a [poisoned](Value::check) value: the error comes
+/// from `into_skeleton`.
 #[derive(Clone)]
-pub struct SkeletonSlot(Value);
+pub struct SkeletonSlot {
+    value: Value,
+    /// What an input has to be, if that is not what the value is: with strides or an offset.
+    strided: Option<Rc<Aval>>,
+}
 
 impl SkeletonSlot {
-    /// A slot for arrays of exactly this dtype and shape.
+    /// A slot for arrays, or dense host data, of exactly this dtype and shape.
     #[track_caller]
     pub fn new(dtype: DType, shape: impl AsRef<[i64]>) -> SkeletonSlot {
-        SkeletonSlot(slots::slot(dtype, shape.as_ref()))
+        SkeletonSlot { value: slots::slot(dtype, shape.as_ref()), strided: None }
+    }
+
+    /// A slot for what a [`DynamicSkeleton`](super::DynamicSkeleton) is asked for: of this dtype, shape, strides and offset.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::SkeletonSlot};
+    ///
+    /// let columns = Aval::strided(DType::F32, [2, 3], [1, 2], 0)?;
+    /// assert_eq!(SkeletonSlot::of(&columns).layout(), columns);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn of(layout: &Aval) -> SkeletonSlot {
+        let slot = SkeletonSlot::new(layout.dtype(), layout.shape());
+        match layout.is_dense() {
+            true => slot,
+            false => SkeletonSlot { strided: Some(Rc::new(layout.clone())), ..slot },
+        }
+    }
+
+    /// Says that an input is host data whose elements lie `strides` apart along each dimension, the first of them at
+    /// `offset`, both counted in elements: a [`HostView`](crate::HostView) of exactly this layout.
+    ///
+    /// The expression sees the array that the view stands for. A layout that is row-major from the first element on is the
+    /// same as none; else an array, which is always so, is an error.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::SkeletonSlot};
+    ///
+    /// let client = Client::cpu()?;
+    /// let x = SkeletonSlot::new(DType::F32, [2, 3]).strided([1, 2], 0).named("x");
+    /// let rows = x.sum(1).into_skeleton(&client, &[&x])?;
+    ///
+    /// let data = [1f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+    /// let columns = HostView::column_major(&data, &[2, 3])?;
+    /// assert_eq!(rows.run(&[columns])?.to_vec::<f32>()?, [9.0, 12.0]);
+    ///
+    /// let error = rows.run(&[HostView::new(&data, &[2, 3])?]).unwrap_err();
+    /// assert_eq!(error.to_string(), "argument `x`: expected strides [1,2], got row-major data");
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn strided(self, strides: impl AsRef<[i64]>, offset: usize) -> SkeletonSlot {
+        match slots::strided(&self.value, strides.as_ref(), offset) {
+            Ok(layout) => {
+                let strided = (!layout.is_dense()).then(|| Rc::new(layout));
+                SkeletonSlot { value: self.value, strided }
+            }
+            Err(poisoned) => SkeletonSlot { value: poisoned, strided: None },
+        }
     }
 
     /// Names the slot: the name stands in errors and in the program's text.
     pub fn named(self, name: impl AsRef<str>) -> SkeletonSlot {
-        SkeletonSlot(self.0.named(name))
+        SkeletonSlot { value: self.value.named(name), ..self }
     }
 
     /// The slot as a value: where a result of a skeleton is a slot itself, or a closure wants a [`Value`].
     pub fn value(&self) -> &Value {
-        &self.0
+        &self.value
+    }
+
+    /// What an input has to be. The [`aval`](Value::aval) that the slot has as a value is the same without strides and
+    /// offset.
+    pub fn layout(&self) -> Aval {
+        self.strided.as_deref().unwrap_or_else(|| self.value.aval()).clone()
     }
 }
 
@@ -53,20 +116,20 @@ impl ops::Deref for SkeletonSlot {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        &self.0
+        &self.value
     }
 }
 
 impl Operand for SkeletonSlot {
     fn operand(&self) -> Arg<'_> {
-        self.0.operand()
+        self.value.operand()
     }
 }
 
-/// `x: f32[2,3]`, or without the name if there is none.
+/// `x: f32[2,3]`, or without the name if there is none; the value, without strides.
 impl fmt::Debug for SkeletonSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.value.fmt(f)
     }
 }
 
@@ -78,7 +141,7 @@ macro_rules! binary {
 
                 #[track_caller]
                 fn $method(self, other: T) -> Value {
-                    ops::$trait::$method(self.0, other)
+                    ops::$trait::$method(self.value, other)
                 }
             }
 
@@ -87,7 +150,7 @@ macro_rules! binary {
 
                 #[track_caller]
                 fn $method(self, other: T) -> Value {
-                    ops::$trait::$method(&self.0, other)
+                    ops::$trait::$method(&self.value, other)
                 }
             }
 
@@ -102,7 +165,7 @@ macro_rules! binary {
 
                 #[track_caller]
                 fn $method(self, other: SkeletonSlot) -> Value {
-                    ops::$trait::$method(self, other.0)
+                    ops::$trait::$method(self, other.value)
                 }
             }
 
@@ -111,7 +174,7 @@ macro_rules! binary {
 
                 #[track_caller]
                 fn $method(self, other: &SkeletonSlot) -> Value {
-                    ops::$trait::$method(self, &other.0)
+                    ops::$trait::$method(self, &other.value)
                 }
             }
         )*
@@ -137,7 +200,7 @@ macro_rules! unary {
 
                 #[track_caller]
                 fn $method(self) -> Value {
-                    ops::$trait::$method(self.0)
+                    ops::$trait::$method(self.value)
                 }
             }
 
@@ -146,7 +209,7 @@ macro_rules! unary {
 
                 #[track_caller]
                 fn $method(self) -> Value {
-                    ops::$trait::$method(&self.0)
+                    ops::$trait::$method(&self.value)
                 }
             }
         )*
