@@ -166,10 +166,11 @@ impl Baked {
             Source::StableHlo(text) => ModuleText::new(text.clone()).map(Arc::new),
             other => Err(format!("is no StableHLO text, but {other}")),
         };
+        let at = Location::caller();
         self.module.get_or_init(read).as_ref().map_err(|reason| Error::Graph {
             operation: "compose".into(),
             reason: format!("the program of the skeleton {reason}"),
-            at: Location::caller().to_string(),
+            at: at.to_string(),
         })
     }
 }

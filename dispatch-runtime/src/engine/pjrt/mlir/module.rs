@@ -246,3 +246,118 @@ fn followed_by(scan: &Scan<'_>, token: &str) -> bool {
     let mut ahead = Scan { text: scan.text, at: scan.at };
     ahead.next().is_some_and(|next| ahead.text_of(&next) == token)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text with `_` behind each name that is renamed, in one line.
+    fn renamed(text: &str) -> String {
+        let module = ModuleText::new(text.to_owned()).unwrap();
+        let longer = |names: &[String]| names.iter().map(|name| format!("{name}_")).collect::<Vec<_>>();
+        let (symbols, aliases) = (longer(module.symbols()), longer(module.aliases()));
+        let mut out = String::new();
+        module.write_aliases(&mut out, &aliases);
+        out.push_str("| ");
+        module.write_functions(&mut out, &symbols, &aliases);
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn functions_are_private_and_what_is_around_them_is_gone() {
+        let f = "func.func private @f(%a: i1) -> i1 { return %a : i1 }";
+        let main = |visibility: &str| format!("func.func {visibility}@main() {{ return }}");
+        let expected =
+            "| func.func private @f_(%a: i1) -> i1 { return %a : i1 } func.func private @main_() { return }";
+        for text in [
+            format!("{f} {}", main("")),
+            format!("module {{ {f} {} }}", main("public ")),
+            format!(
+                "builtin.module @m attributes {{a = \"}}\"}} {{ {f}\n{} }} loc(unknown) // the end",
+                main("nested ")
+            ),
+        ] {
+            assert_eq!(renamed(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_names_that_the_text_defines_are_others() {
+        let uses = "call @f() : () -> () stablehlo.custom_call @f() : () -> () mhlo.custom_call @f() \
+                    %0 = \"op\"() {a = @f, b = \"@f\", c = @m::@f, d = [@f, @g], e = @\"f\", f = #f, g = #stablehlo<x>}";
+        let text = format!(
+            "#f = @f !t = tuple<!u> module {{ func.func @main() {{ {uses} }} func.func @f() loc(#f) }}"
+        );
+        assert_eq!(
+            renamed(&text),
+            "#f_ = @f !t_ = tuple<!u> | func.func private @main_() { call @f_() : () -> () stablehlo.custom_call @f() : () -> () \
+             mhlo.custom_call @f() %0 = \"op\"() {a = @f_, b = \"@f\", c = @m::@f, d = [@f_, @g], e = @f_, f = #f_, g = \
+             #stablehlo<x>} } func.func private @f_() loc(#f_)"
+                // An abbreviation stands for what it did.
+                .replace("#f_ = @f ", "#f_ = @f_ ")
+        );
+    }
+
+    #[test]
+    fn abbreviations_stand_in_front_of_a_module_and_behind_it() {
+        let text = "#a = loc(\"x\"(#b))\nmodule { func.func @main(%x: !t) { } loc(#b) sdy.mesh @mesh = <[\"x\"=2]> } loc(#a)\n\
+                    #b = loc(\"module {\":1:2) !t = tensor<2xf32, #c> #c = \"text\"";
+        assert_eq!(
+            renamed(text),
+            "#a_ = loc(\"x\"(#b_)) #b_ = loc(\"module {\":1:2) !t_ = tensor<2xf32, #c_> #c_ = \"text\" | func.func private \
+             @main_(%x: !t_) { } loc(#b_) sdy.mesh @mesh_ = <[\"x\"=2]>"
+        );
+        let without_module = "#a = 1 : i32 func.func @main() { } #b = #a func.func @f() { }";
+        assert_eq!(
+            renamed(without_module),
+            "#a_ = 1 : i32 #b_ = #a_ | func.func private @main_() { } func.func private @f_() { }"
+        );
+    }
+
+    #[test]
+    fn an_effect_is_seen() {
+        let effect = |said: &str| {
+            let call = format!("func.func @main() {{ stablehlo.custom_call @f() {{{said}}} : () -> () }}");
+            ModuleText::new(call).unwrap().has_effect
+        };
+        assert!(effect("has_side_effect = true"));
+        assert!(!effect("has_side_effect = false, other = true"));
+        assert!(!effect("about = \"has_side_effect = true\""));
+    }
+
+    #[test]
+    fn what_cannot_stand_elsewhere_is_refused() {
+        for (text, reason) in [
+            ("", "has no `func.func @main(…)`"),
+            ("module { func.func @f() { } }", "has no `func.func @main(…)`"),
+            ("module { func.func @main() { }", "ends within its module"),
+            ("module { } module { }", "has more than one module"),
+            ("module { module { } }", "has more than one module"),
+            ("module { #a = 1 : i32 func.func @main() { } }", "defines `#a` within its module"),
+            ("module { func.func @main() { } } {-# #-}", "has `{` behind its module"),
+            ("\"builtin.module\"() ({ })", "has \"builtin.module\" in it, the generic form of an operation"),
+            ("func.func @main() { } func.func @main() { }", "defines `@main` twice"),
+        ] {
+            assert_eq!(ModuleText::new(text.to_owned()).unwrap_err(), reason, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_cut_or_refused(
+            pieces in proptest::collection::vec(proptest::sample::select(vec![
+                "func.func", " ", "@main", "@f", "(", ")", "%a", ":", "tensor<2xf32>", "#a", " = ", "!t", "{", "}", "\"",
+                "\\", "//", "\n", "<", ">", "->", "loc", "é", "@\"f\"", "module", "private", "[", "]", "attributes",
+            ]), 0..40),
+        ) {
+            let text = format!("{} func.func @main() {{ }}", pieces.concat());
+            if let Ok(module) = ModuleText::new(text) {
+                let mut out = String::new();
+                let names = |names: &[String]| vec!["name".to_owned(); names.len()];
+                let (symbols, aliases) = (names(module.symbols()), names(module.aliases()));
+                module.write_aliases(&mut out, &aliases);
+                module.write_functions(&mut out, &symbols, &aliases);
+            }
+        }
+    }
+}
