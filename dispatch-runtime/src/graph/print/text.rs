@@ -57,8 +57,8 @@ impl Writer<'_> {
 
     fn module(&mut self, name: Option<&str>) {
         for function in &self.module.functions {
-            if let FunctionBody::Text { text, aliases, .. } = &function.body {
-                text.write_aliases(&mut self.out, aliases);
+            if let FunctionBody::Text { text, symbols, aliases } = &function.body {
+                text.write_aliases(&mut self.out, symbols, aliases);
             }
         }
         match name {
