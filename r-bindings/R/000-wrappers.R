@@ -82,6 +82,16 @@
   .Call(savvy_rs_buffer_shape__impl, `x`)
 }
 
+# Directory and bound, what is there, and what was done by this process.
+`rs_cache` <- function() {
+  .Call(savvy_rs_cache__impl)
+}
+
+# Removes all entries; how many.
+`rs_cache_clear` <- function() {
+  .Call(savvy_rs_cache_clear__impl)
+}
+
 # The client of a platform; options only where it is made by this.
 `rs_client` <- function(`platform`, `options`, `argument`) {
   .Call(savvy_rs_client__impl, `platform`, `options`, `argument`)
@@ -182,6 +192,11 @@
   .Call(savvy_rs_dtype__impl, `x`, `class`, `argument`)
 }
 
+# The capacity, and the layouts that there are skeletons for, the last used first.
+`rs_dynamic_about` <- function(`x`) {
+  .Call(savvy_rs_dynamic_about__impl, `x`)
+}
+
 `rs_dynamic_clear` <- function(`x`) {
   .Call(savvy_rs_dynamic_clear__impl, `x`)
 }
@@ -195,7 +210,6 @@
   .Call(savvy_rs_dynamic_skeleton__impl, `build`, `capacity`)
 }
 
-# What was done; the layouts that there are skeletons for, the last used first, in `layouts`.
 `rs_dynamic_stats` <- function(`x`) {
   .Call(savvy_rs_dynamic_stats__impl, `x`)
 }

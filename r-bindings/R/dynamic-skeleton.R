@@ -21,7 +21,7 @@
 #' @param capacity The greatest number of skeletons to keep. The one that was not used for longest goes first.
 #' @param x A dynamic skeleton.
 #' @return `dynamic_skeleton()` a `PJRTDynamicSkeleton`. `skeleton_stats()` a list: `hits` and `misses` of runs, `compiles`
-#'   (misses that gave a skeleton), `evictions` to make room for others, `entries` now, and the `bytes` that they take as far
+#'   (misses that gave a skeleton), `loads` (those of them that compiled nothing, see [pjrt_cache()]), `evictions` to make room for others, `entries` now, and the `bytes` that they take as far
 #'   as the plugin says. `skeleton_clear()` forgets all skeletons and gives `x`, invisibly.
 #' @seealso [pjrt_skeleton()], [dispatcher()], and [expect_no_compile()], which tells of skeletons that are built too.
 #' @export
@@ -55,10 +55,7 @@ run.PJRTDynamicSkeleton <- function(.skeleton, ...) .Call(savvy_rs_dynamic_run__
 
 #' @rdname dynamic_skeleton
 #' @export
-skeleton_stats <- function(x) {
-  stats <- rs_dynamic_stats(x)
-  stats[setdiff(names(stats), c("capacity", "layouts"))]
-}
+skeleton_stats <- function(x) rs_dynamic_stats(x)
 
 #' @rdname dynamic_skeleton
 #' @export
@@ -69,14 +66,14 @@ format.PJRTDynamicSkeleton <- function(x, ...) {
   stats <- rs_dynamic_stats(x)
   sprintf(
     "<PJRTDynamicSkeleton: %.0f of %s, %s, %s>",
-    stats$entries, counted(stats$capacity, "skeleton"), counted(stats$hits, "hit"), counted(stats$misses, "miss", "misses")
+    stats$entries, counted(rs_dynamic_about(x)$capacity, "skeleton"), counted(stats$hits, "hit"), counted(stats$misses, "miss", "misses")
   )
 }
 
 #' @export
 print.PJRTDynamicSkeleton <- function(x, ...) {
   cat(format(x), "\n", sep = "")
-  layouts <- rs_dynamic_stats(x)$layouts
+  layouts <- rs_dynamic_about(x)$layouts
   if (length(layouts) > 0L) {
     writeLines(paste0("  ", head_of(layouts, 10L)))
   }

@@ -130,6 +130,16 @@ SEXP savvy_rs_buffer_shape__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_cache__impl(void) {
+    SEXP res = savvy_rs_cache__ffi();
+    return handle_result(res);
+}
+
+SEXP savvy_rs_cache_clear__impl(void) {
+    SEXP res = savvy_rs_cache_clear__ffi();
+    return handle_result(res);
+}
+
 SEXP savvy_rs_client__impl(SEXP c_arg__platform, SEXP c_arg__options, SEXP c_arg__argument) {
     SEXP res = savvy_rs_client__ffi(c_arg__platform, c_arg__options, c_arg__argument);
     return handle_result(res);
@@ -237,6 +247,11 @@ SEXP savvy_rs_dispatcher_stats__impl(SEXP c_arg__dispatcher) {
 
 SEXP savvy_rs_dtype__impl(SEXP c_arg__x, SEXP c_arg__class, SEXP c_arg__argument) {
     SEXP res = savvy_rs_dtype__ffi(c_arg__x, c_arg__class, c_arg__argument);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_dynamic_about__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_dynamic_about__ffi(c_arg__x);
     return handle_result(res);
 }
 
@@ -520,6 +535,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_buffer_release__impl", (DL_FUNC) &savvy_rs_buffer_release__impl, 1},
     {"savvy_rs_buffer_same__impl", (DL_FUNC) &savvy_rs_buffer_same__impl, 4},
     {"savvy_rs_buffer_shape__impl", (DL_FUNC) &savvy_rs_buffer_shape__impl, 1},
+    {"savvy_rs_cache__impl", (DL_FUNC) &savvy_rs_cache__impl, 0},
+    {"savvy_rs_cache_clear__impl", (DL_FUNC) &savvy_rs_cache_clear__impl, 0},
     {"savvy_rs_client__impl", (DL_FUNC) &savvy_rs_client__impl, 3},
     {"savvy_rs_client_description__impl", (DL_FUNC) &savvy_rs_client_description__impl, 1},
     {"savvy_rs_client_devices__impl", (DL_FUNC) &savvy_rs_client_devices__impl, 1},
@@ -542,6 +559,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_dispatcher_clear__impl", (DL_FUNC) &savvy_rs_dispatcher_clear__impl, 1},
     {"savvy_rs_dispatcher_stats__impl", (DL_FUNC) &savvy_rs_dispatcher_stats__impl, 1},
     {"savvy_rs_dtype__impl", (DL_FUNC) &savvy_rs_dtype__impl, 3},
+    {"savvy_rs_dynamic_about__impl", (DL_FUNC) &savvy_rs_dynamic_about__impl, 1},
     {"savvy_rs_dynamic_clear__impl", (DL_FUNC) &savvy_rs_dynamic_clear__impl, 1},
     {"savvy_rs_dynamic_run__impl", (DL_FUNC) &savvy_rs_dynamic_run__impl, 2},
     {"savvy_rs_dynamic_skeleton__impl", (DL_FUNC) &savvy_rs_dynamic_skeleton__impl, 2},

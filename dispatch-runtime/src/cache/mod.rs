@@ -51,6 +51,10 @@ impl<T: Weigh> Weigh for Arc<T> {
     fn bytes(&self) -> u64 {
         T::bytes(self)
     }
+
+    fn is_loaded(&self) -> bool {
+        T::is_loaded(self)
+    }
 }
 
 /// One part of a key, for people.

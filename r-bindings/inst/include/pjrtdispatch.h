@@ -21,7 +21,7 @@
  * The functions of this header raise R conditions of class pjrtdispatch_error, as R's own functions do: by a jump over
  * the frames of the caller. From C++ or Rust call them by R_UnwindProtect(), or call the table's functions, which never
  * jump: they give 1 and keep the error for error() and raise(). All are for R's thread, except retain(), release(),
- * donation() and those that concern handlers. In a process that was forked from the one that loaded pjrtdispatch they are errors.
+ * donation(), fingerprint() and those that concern handlers. In a process that was forked from the one that loaded pjrtdispatch they are errors.
  *
  * Structs and table state their size and are only appended to, so that a package that was built with another version of
  * this header goes on working; where that is impossible PJRTDISPATCH_VERSION changes, and the first call is an error
@@ -121,6 +121,24 @@ typedef struct pjrtdispatch_owner {
     void (*release)(void *owner);
 } pjrtdispatch_owner;
 
+/* Where compiled programs are kept across processes. */
+typedef struct pjrtdispatch_cache_info {
+    size_t size;
+    const char *path;   /* a directory, until the next call; NULL if nothing is kept */
+    uint64_t max_bytes; /* the most that the files there may take */
+} pjrtdispatch_cache_info;
+
+/* What one package has done there in this process. */
+typedef struct pjrtdispatch_cache_counts {
+    size_t size;
+    uint64_t hits;    /* programs that were loaded */
+    uint64_t misses;  /* programs that were not there, and were compiled */
+    uint64_t writes;  /* programs that were written */
+    uint64_t refused; /* files that were not taken */
+    uint64_t evicted; /* entries that were removed for the bound */
+    uint64_t failed;  /* times that the directory could not be used */
+} pjrtdispatch_cache_counts;
+
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */
 enum { PJRTDISPATCH_ASK = 0, PJRTDISPATCH_GIVE = 1, PJRTDISPATCH_TAKE_BACK = 2 };
 
@@ -181,6 +199,15 @@ typedef struct pjrtdispatch_table {
      * the error and gives 1, and raise() goes on with it. No R code may run in between but by such functions. */
     volatile unsigned char *running;
     int (*go_on)(void);
+
+    /* Where compiled programs are kept across processes, for who compiles them without R functions. cache() tells what the
+     * user's options say now; ask before each compile. count_cache() takes a function that adds to `counts` what its package
+     * has done in a directory; it is called on R's thread, as long as the process lives. fingerprint(), for any thread,
+     * tells in a text all that decides, besides program and options, what is compiled for a device: only processes in which
+     * it is the same may exchange executables. It does not call `tell` where that is not known. */
+    int (*cache)(pjrtdispatch_cache_info *out);
+    void (*count_cache)(void (*counts)(const char *path, pjrtdispatch_cache_counts *counts));
+    void (*fingerprint)(pjrtdispatch_client_id client, int32_t device, void (*tell)(void *to, const char *text), void *to);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

@@ -19,7 +19,7 @@ use crate::main_thread::{self, MainThread};
 use crate::progress::Progress;
 use crate::runs::Pause;
 use crate::unwind::check_interrupt;
-use crate::{background, memory};
+use crate::{background, cache, memory};
 
 type Done = dispatch_runtime::Result<Box<dyn engine::Executable>>;
 
@@ -53,14 +53,23 @@ const BEHIND: usize = 16;
 
 static LEFT_BEHIND: MainThread<RefCell<Vec<Behind>>> = MainThread::new(RefCell::new(Vec::new()));
 
+/// A program that was made.
+#[derive(Clone, Copy)]
+pub(crate) struct Made {
+    /// How long it took.
+    pub took: Duration,
+    /// Whether it was loaded instead of compiled.
+    pub is_loaded: bool,
+}
+
 /// What a call says around the runtime.
 struct Aside {
     /// Whether there is something.
     is_some: Cell<bool>,
     /// A fault that cannot go through the runtime as an error.
     fault: Cell<Option<Fault>>,
-    /// How long the compile took, of which nobody was told yet.
-    compiled: Cell<Option<Duration>>,
+    /// What was compiled, of which nobody was told yet.
+    compiled: Cell<Option<Made>>,
 }
 
 static ASIDE: MainThread<Aside> =
@@ -78,7 +87,7 @@ pub(crate) fn leave(fault: Fault) -> Error {
 /// What has come of a call: its result, or the fault that it was left with. Whatever the runtime makes of the error, R's
 /// jump goes on. If it has compiled, `tell` tells who wants to hear of it.
 #[inline]
-pub(crate) fn done<T>(result: Result<T>, tell: impl FnOnce(Duration) -> Result<()>) -> Result<T> {
+pub(crate) fn done<T>(result: Result<T>, tell: impl FnOnce(Made) -> Result<()>) -> Result<T> {
     match ASIDE.get().is_some.get() {
         false => result,
         true => with_aside(result, tell),
@@ -86,7 +95,7 @@ pub(crate) fn done<T>(result: Result<T>, tell: impl FnOnce(Duration) -> Result<(
 }
 
 #[cold]
-fn with_aside<T>(result: Result<T>, tell: impl FnOnce(Duration) -> Result<()>) -> Result<T> {
+fn with_aside<T>(result: Result<T>, tell: impl FnOnce(Made) -> Result<()>) -> Result<T> {
     let aside = ASIDE.get();
     aside.is_some.set(false);
     let (fault, compiled) = (aside.fault.take(), aside.compiled.take());
@@ -94,8 +103,8 @@ fn with_aside<T>(result: Result<T>, tell: impl FnOnce(Duration) -> Result<()>) -
         return Err(fault);
     }
     let value = result?;
-    if let Some(took) = compiled {
-        tell(took)?;
+    if let Some(made) = compiled {
+        tell(made)?;
     }
     Ok(value)
 }
@@ -116,6 +125,7 @@ pub(crate) fn compile(device: Device, source: &Source) -> Done {
 
 fn interruptible(device: Device, source: &Source) -> Result<Done> {
     let _pause = Pause::begin();
+    cache::apply(device.client())?;
     let start = Instant::now();
     let done = match attempt(device, source)? {
         Err(error) if memory::is_exhausted(&error) => {
@@ -124,10 +134,10 @@ fn interruptible(device: Device, source: &Source) -> Result<Done> {
         }
         done => done,
     };
-    if done.is_ok() {
+    if let Ok(executable) = &done {
         let aside = ASIDE.get();
         aside.is_some.set(true);
-        aside.compiled.set(Some(start.elapsed()));
+        aside.compiled.set(Some(Made { took: start.elapsed(), is_loaded: executable.is_loaded() }));
     }
     Ok(done)
 }

@@ -32,8 +32,8 @@ pub(crate) fn are_told() -> Result<bool> {
     Ok(is_watched() || progress::is_verbose()?)
 }
 
-/// A program was compiled.
-pub(crate) fn tell(reason: &str, seconds: f64) -> Result<()> {
+/// A program was made: what was [done](progress::done), why, and how long it took.
+pub(crate) fn tell(done: &str, reason: &str, seconds: f64) -> Result<()> {
     match shared::room() {
         Some((_, table)) => {
             let reason = CString::new(reason.replace('\0', "?")).expect("a text without NUL");
@@ -43,7 +43,7 @@ pub(crate) fn tell(reason: &str, seconds: f64) -> Result<()> {
         None => note(reason),
     }
     match progress::is_verbose()? {
-        true => progress::log(&format!("compiled in {seconds:.3} s, {reason}")),
+        true => progress::log(&format!("{done} in {seconds:.3} s, {reason}")),
         false => Ok(()),
     }
 }

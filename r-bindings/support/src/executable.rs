@@ -10,7 +10,7 @@ use dispatch_runtime::{Device, Error, Executable};
 use crate::fault::Result;
 use crate::handle::{Handle, Kind};
 use crate::progress::{self, Progress};
-use crate::{background, dispatcher, memory};
+use crate::{background, cache, dispatcher, memory};
 
 impl Handle for Executable {
     fn kind() -> &'static Kind {
@@ -27,6 +27,7 @@ pub fn compile(source: &Arc<Source>, device: Device, options: Option<&CompileOpt
     // A dispatcher logs the compiles that it asks for with its reason.
     let verbose = !dispatcher::is_compiling() && progress::is_verbose()?;
     memory::make_room()?;
+    cache::apply(device.client())?;
     let start = Instant::now();
     let done = match attempt(source, device, options)? {
         Err(error) if memory::is_exhausted(&error) => {
@@ -38,7 +39,8 @@ pub fn compile(source: &Arc<Source>, device: Device, options: Option<&CompileOpt
     let executable = done?;
     if verbose {
         let seconds = start.elapsed().as_secs_f64();
-        progress::log(&format!("compiled {} for {device} in {seconds:.3} s", name(source)))?;
+        let done = progress::done(executable.compiled().is_loaded());
+        progress::log(&format!("{done} {} for {device} in {seconds:.3} s", name(source)))?;
     }
     Ok(executable)
 }

@@ -152,6 +152,7 @@ unsafe extern "C" {
     pub fn R_ClosureExpr(x: SEXP) -> SEXP;
     pub fn R_BytecodeExpr(x: SEXP) -> SEXP;
     pub fn Rf_GetOption1(name: SEXP) -> SEXP;
+    pub fn R_ExpandFileName(name: *const c_char) -> *const c_char;
     pub fn R_MakeExternalPtrFn(
         function: unsafe extern "C" fn(SEXP, SEXP) -> SEXP,
         tag: SEXP,

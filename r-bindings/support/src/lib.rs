@@ -20,6 +20,7 @@ mod anvl;
 mod arg;
 mod background;
 pub mod buffer;
+pub mod cache;
 pub mod client;
 mod compiler;
 pub mod compiles;

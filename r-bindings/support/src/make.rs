@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use dispatch_runtime::Stats;
+
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::root::Root;
@@ -141,6 +143,20 @@ pub fn named_list(values: &[(&str, SEXP)]) -> Result<Root> {
         Rf_unprotect(2);
         out
     })
+}
+
+/// What caches have done, added up.
+pub fn stats(all: impl IntoIterator<Item = Stats>) -> Result<Root> {
+    let mut sum = [0u64; 7];
+    for Stats { hits, misses, compiles, loads, evictions, entries, bytes, .. } in all {
+        let one = [hits, misses, compiles, loads, evictions, entries, bytes];
+        sum.iter_mut().zip(one).for_each(|(sum, n)| *sum += n);
+    }
+    let [counts @ .., bytes] = sum;
+    let names = ["hits", "misses", "compiles", "loads", "evictions", "entries", "bytes"];
+    let mut values = counts.iter().map(|&n| sizes(&[n as i64])).collect::<Result<Vec<Root>>>()?;
+    values.push(double(bytes as f64)?);
+    named_list(&names.into_iter().zip(values.iter().map(Root::get)).collect::<Vec<_>>())
 }
 
 /// A character vector of length 1 that is never collected, to be shared: as a class, for instance.

@@ -35,6 +35,11 @@ pub(crate) fn log(text: &str) -> Result<()> {
     })
 }
 
+/// What was done to a program, for the log: it was compiled, or loaded from the user's cache.
+pub(crate) fn done(is_loaded: bool) -> &'static str {
+    if is_loaded { "loaded" } else { "compiled" }
+}
+
 /// How long a compile takes before it is shown, and how often the line is written anew.
 const FIRST: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(500);

@@ -298,6 +298,15 @@ impl PjrtEngine {
         self.0.plugin.extension(kind, name)
     }
 
+    /// For a client that another copy of this crate has made: has that say what its
+    /// [fingerprint](Engine::fingerprint) is, since it alone knows what was there when the plugin was loaded.
+    pub fn ask_for_fingerprint(&self, owner: impl Fn(usize) -> Option<String> + Send + Sync + 'static) {
+        #[cfg(all(feature = "store", target_os = "linux"))]
+        self.0.fingerprint.set_owner(Box::new(owner));
+        #[cfg(not(all(feature = "store", target_os = "linux")))]
+        let _ = owner;
+    }
+
     /// The plugin's client, `PJRT_Client*`; it is never destroyed.
     pub fn client(&self) -> NonNull<PJRT_Client> {
         self.0.client

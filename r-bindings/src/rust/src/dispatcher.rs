@@ -45,18 +45,8 @@ fn read<'a>(dispatcher: Arg<'a>) -> Result<&'a Dispatcher> {
 #[savvy]
 fn rs_dispatcher_stats(dispatcher: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let stats = read(arg(&dispatcher, "dispatcher"))?.stats();
-        let count = |n: u64| make::sizes(&[n as i64]);
-        let values = [
-            ("hits", count(stats.hits)?),
-            ("misses", count(stats.misses)?),
-            ("compiles", count(stats.compiles)?),
-            ("evictions", count(stats.evictions)?),
-            ("entries", count(stats.entries)?),
-            ("bytes", make::double(stats.bytes as f64)?),
-        ];
-        let values: Vec<(&str, SEXP)> = values.iter().map(|(name, value)| (*name, value.get())).collect();
-        Ok(make::named_list(&values)?.release())
+        let dispatcher = read(arg(&dispatcher, "dispatcher"))?;
+        Ok(make::stats([dispatcher.stats()])?.release())
     })
 }
 

@@ -13,6 +13,7 @@
 )]
 
 mod buffer;
+mod cache;
 mod client;
 mod device;
 mod dispatcher;

@@ -107,20 +107,17 @@ fn rs_dynamic_run(skeleton: savvy::Sexp, inputs: savvy::Sexp) -> savvy::Result<s
     entry(|| arg(&skeleton, ".skeleton").handle::<Dynamic>()?.run(arg(&inputs, "...")))
 }
 
-/// What was done; the layouts that there are skeletons for, the last used first, in `layouts`.
 #[savvy]
 fn rs_dynamic_stats(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| Ok(make::stats([arg(&x, "x").handle::<Dynamic>()?.stats()])?.release()))
+}
+
+/// The capacity, and the layouts that there are skeletons for, the last used first.
+#[savvy]
+fn rs_dynamic_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let dynamic: &Dynamic = arg(&x, "x").handle()?;
-        let stats = dynamic.stats();
-        let count = |n: u64| make::sizes(&[n as i64]);
         list_of(&[
-            ("hits", count(stats.hits)?),
-            ("misses", count(stats.misses)?),
-            ("compiles", count(stats.compiles)?),
-            ("evictions", count(stats.evictions)?),
-            ("entries", count(stats.entries)?),
-            ("bytes", make::double(stats.bytes as f64)?),
             ("capacity", make::double(dynamic.capacity() as f64)?),
             ("layouts", make::strings(&dynamic.layouts())?),
         ])

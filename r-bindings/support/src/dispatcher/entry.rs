@@ -35,6 +35,13 @@ impl Weigh for Entry {
     fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    fn is_loaded(&self) -> bool {
+        match &self.engine {
+            Engine::Pjrt(program) => program.executable().compiled().is_loaded(),
+            Engine::Closure(_) => false,
+        }
+    }
 }
 
 /// How an entry runs.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 use dispatch_runtime::Error;
-use dispatch_runtime::cache::Pin;
+use dispatch_runtime::cache::{Pin, Weigh};
 
 use super::Dispatcher;
 use super::call::Call;
@@ -13,7 +13,6 @@ use super::entry::{self, Entry};
 use super::leaves::Leaf;
 use super::place;
 use super::signature::Structure;
-use crate::compiles;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle;
@@ -21,6 +20,7 @@ use crate::main_thread::MainThread;
 use crate::root::Root;
 use crate::tree::Tree;
 use crate::unwind::protect;
+use crate::{compiles, progress};
 
 impl Dispatcher {
     /// The entry of a call that has none: `compile` makes it.
@@ -62,7 +62,7 @@ impl Dispatcher {
             (Err(error), None) => return Err(error.into()),
         };
         if let Some(reason) = reason {
-            compiles::tell(&reason.to_string(), seconds)?;
+            compiles::tell(progress::done(entry.is_loaded()), &reason.to_string(), seconds)?;
         }
         Ok(entry)
     }

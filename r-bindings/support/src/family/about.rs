@@ -15,7 +15,7 @@ use crate::{entry, make};
 ///
 /// | `what` | `args` | answer |
 /// |---|---|---|
-/// | `"stats"` | | a named list: hits, misses, compiles, evictions, entries, bytes |
+/// | `"stats"` | | a named list: hits, misses, compiles, loads, evictions, entries, bytes |
 /// | `"entries"` | | for each compiled program, the last used first: the parts of its key, a named character vector |
 /// | `"explain"` | the values of all arguments, in order | a named list: `hit`, `message`, and by part `part`, `now`, `cached` |
 /// | `"warm"` | the same; an array may be `list(dtype =, shape =)` | `NULL` |
@@ -63,7 +63,7 @@ pub trait About {
 
 fn answer(family: &dyn About, what: &str, args: SEXP) -> Result<SEXP> {
     match what {
-        "stats" => stats(family),
+        "stats" => Ok(make::stats(family.instances().iter().map(|family| family.stats()))?.release()),
         "entries" => entries(family),
         "clear" => {
             family.instances().iter().for_each(|family| family.clear());
@@ -90,25 +90,6 @@ fn values(family: &dyn About, args: SEXP) -> Result<Vec<SEXP>> {
         return Err(Fault::argument("value", "args", expected, values.len()));
     }
     Ok(values)
-}
-
-fn stats(family: &dyn About) -> Result<SEXP> {
-    let mut sum = [0u64; 6];
-    for instance in family.instances() {
-        let stats = instance.stats();
-        let one = [stats.hits, stats.misses, stats.compiles, stats.evictions, stats.entries, stats.bytes];
-        sum.iter_mut().zip(one).for_each(|(sum, n)| *sum += n);
-    }
-    let [hits, misses, compiles, evictions, entries, bytes] = sum;
-    let count = |n: u64| make::sizes(&[n as i64]);
-    list_of(&[
-        ("hits", count(hits)?),
-        ("misses", count(misses)?),
-        ("compiles", count(compiles)?),
-        ("evictions", count(evictions)?),
-        ("entries", count(entries)?),
-        ("bytes", make::double(bytes as f64)?),
-    ])
 }
 
 fn list_of(values: &[(&str, Root)]) -> Result<SEXP> {

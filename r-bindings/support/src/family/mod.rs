@@ -24,7 +24,6 @@ mod results;
 mod statics;
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
 
 use dispatch_runtime::family::{DeclaredFamily, Explanation, Family, FamilyBuilder};
 use dispatch_runtime::signature::Scope;
@@ -39,10 +38,11 @@ pub use export::{Absent, absent, plain};
 pub use input::Input;
 pub use results::Results;
 
+use crate::compiler::Made;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
-use crate::{compiler, compiles, entry, shared};
+use crate::{compiler, compiles, entry, progress, shared};
 use args::Shared;
 use results::Templates;
 
@@ -142,7 +142,7 @@ impl<F: Exported> Slot<F> {
         };
         let family = state.instance(client)?;
         let result = run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, first));
-        compiler::done(result, |took| tell(F::NAME, family.family(), took))
+        compiler::done(result, |made| tell(F::NAME, family.family(), made))
     }
 
     #[inline]
@@ -153,7 +153,7 @@ impl<F: Exported> Slot<F> {
 }
 
 /// Tells why a family has compiled.
-fn tell(name: &str, family: &Family, took: Duration) -> Result<()> {
+fn tell(name: &str, family: &Family, made: Made) -> Result<()> {
     if !compiles::are_told()? {
         return Ok(());
     }
@@ -163,7 +163,7 @@ fn tell(name: &str, family: &Family, took: Duration) -> Result<()> {
         Some((new, others)) => Explanation::nearest(new, others).to_string(),
         None => "miss".into(),
     };
-    compiles::tell(&format!("{name}(): {reason}"), took.as_secs_f64())
+    compiles::tell(progress::done(made.is_loaded), &format!("{name}(): {reason}"), made.took.as_secs_f64())
 }
 
 #[cold]

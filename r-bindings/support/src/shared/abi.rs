@@ -103,7 +103,19 @@ pub struct Table {
     pub running: *const AtomicU8,
     /// Keeps that jump as the error, if there is one: 1, else 0.
     pub go_on: unsafe extern "C" fn() -> c_int,
+
+    /// Where the user wants compiled programs to be kept, as it is now; asked before each compile.
+    pub cache: unsafe extern "C" fn(out: *mut CacheInfo) -> c_int,
+    /// Takes a function that says what was done in a directory by who keeps programs there without this table. It is called
+    /// on R's thread, as long as the process lives.
+    pub count_cache: unsafe extern "C" fn(counts: CountCache),
+    /// Tells what, besides program and options, decides what is compiled for a device, in a text to be compared: programs
+    /// may be exchanged by processes where it is the same. Not told where that is not known. From any thread.
+    pub fingerprint: unsafe extern "C" fn(client: *const c_void, device: i32, tell: Tell, to: *mut c_void),
 }
+
+/// Adds what was done in a directory to the counts.
+pub type CountCache = unsafe extern "C" fn(path: *const c_char, counts: *mut CacheCounts);
 
 /// Gets a text that lives during the call.
 pub type Tell = unsafe extern "C" fn(to: *mut c_void, text: *const c_char);
@@ -118,6 +130,38 @@ pub type VisitHandler = unsafe extern "C" fn(
 
 // SAFETY: the table is a constant of the library that has it.
 unsafe impl Sync for Table {}
+
+/// Where compiled programs are kept across processes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CacheInfo {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// The directory, a text that lives until the next call; null if nothing is kept.
+    pub path: *const c_char,
+    /// The most bytes that the entries may take.
+    pub max_bytes: u64,
+}
+
+/// What was done in such a directory, by one process.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheCounts {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// Programs that were loaded.
+    pub hits: u64,
+    /// Programs that were compiled.
+    pub misses: u64,
+    /// Programs that were written.
+    pub writes: u64,
+    /// Files that were not taken.
+    pub refused: u64,
+    /// Entries that were removed for the bound.
+    pub evicted: u64,
+    /// Times that the directory could not be used.
+    pub failed: u64,
+}
 
 /// A client. Its pointers live as long as the process.
 #[repr(C)]
@@ -260,6 +304,10 @@ unsafe impl Stated for BufferInfo {}
 unsafe impl Stated for NewBuffer {}
 // SAFETY: as above.
 unsafe impl Stated for NewHandler {}
+// SAFETY: as above.
+unsafe impl Stated for CacheInfo {}
+// SAFETY: as above.
+unsafe impl Stated for CacheCounts {}
 
 /// Fills a struct of the other side, as far as that one knows it.
 ///

@@ -7,7 +7,7 @@ use std::ptr::{NonNull, null, null_mut};
 
 use dispatch_runtime::array::Owner;
 use dispatch_runtime::engine::RawBuffer;
-use dispatch_runtime::engine::pjrt::codes;
+use dispatch_runtime::engine::pjrt::{PjrtEngine, codes};
 use dispatch_runtime::{Array, Client, Device};
 
 use super::abi::*;
@@ -55,6 +55,8 @@ pub fn join() -> Result<SEXP> {
     printing::watch(table.printed);
     runs::watch(table.running);
     handlers::hand_over(table);
+    // SAFETY: the function lives as long as the process, as this library does.
+    unsafe { (table.count_cache)(crate::cache::count) };
     Ok(nil())
 }
 
@@ -126,6 +128,32 @@ pub(crate) fn go_on(table: &Table) -> Result<()> {
     done(table, unsafe { (table.go_on)() })
 }
 
+/// Where the user wants compiled programs to be kept, and the most bytes there.
+pub(crate) fn cache(table: &Table) -> Result<Option<(String, u64)>> {
+    let mut info = CacheInfo { size: size_of::<CacheInfo>(), path: null(), max_bytes: 0 };
+    // SAFETY: the struct is ours.
+    done(table, unsafe { (table.cache)(&mut info) })?;
+    if info.path.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the text lives until the next call.
+    let path = unsafe { CStr::from_ptr(info.path) };
+    Ok(Some((path.to_string_lossy().into_owned(), info.max_bytes)))
+}
+
+/// What `pjrtdispatch` says of a device of its client.
+fn fingerprint(table: &'static Table, client: usize, device: usize) -> Option<String> {
+    unsafe extern "C" fn note(to: *mut c_void, text: *const c_char) {
+        // SAFETY: the option of below, and a text that lives during the call.
+        unsafe { *to.cast::<Option<String>>() = Some(CStr::from_ptr(text).to_string_lossy().into_owned()) }
+    }
+    let mut told: Option<String> = None;
+    let (client, device) = (client as *const c_void, i32::try_from(device).ok()?);
+    // SAFETY: the client is one that the other side has named; the function gets the option that it expects.
+    unsafe { (table.fingerprint)(client, device, note, (&raw mut told).cast()) };
+    told
+}
+
 /// To be filled by the other side.
 fn empty_client() -> ClientInfo {
     ClientInfo {
@@ -168,28 +196,28 @@ fn done(table: &Table, status: std::ffi::c_int) -> Result<()> {
 
 impl Room {
     /// The client of a platform.
-    pub(crate) fn of_platform(&self, table: &Table, platform: &str) -> Result<Client> {
+    pub(crate) fn of_platform(&self, table: &'static Table, platform: &str) -> Result<Client> {
         let platform = CString::new(platform)
             .map_err(|_| Fault::argument("value", "platform", "the name of a platform", "a text with NUL"))?;
         let mut info = empty_client();
         // SAFETY: text and struct are ours.
         done(table, unsafe { (table.client)(platform.as_ptr(), &mut info) })?;
-        self.adopted(&info)
+        self.adopted(table, &info)
     }
 
     /// Our client for one that the other side names.
-    fn client(&self, table: &Table, name: *const c_void) -> Result<Client> {
+    fn client(&self, table: &'static Table, name: *const c_void) -> Result<Client> {
         if let Some(known) = self.clients.borrow().iter().find(|known| known.name == name) {
             return Ok(known.client);
         }
         let mut info = empty_client();
         // SAFETY: the struct is ours.
         done(table, unsafe { (table.client_info)(name, &mut info) })?;
-        self.adopted(&info)
+        self.adopted(table, &info)
     }
 
     /// Our client for the one that is told of.
-    fn adopted(&self, info: &ClientInfo) -> Result<Client> {
+    fn adopted(&self, table: &'static Table, info: &ClientInfo) -> Result<Client> {
         if let Some(known) = self.clients.borrow().iter().find(|known| known.name == info.client) {
             return Ok(known.client);
         }
@@ -200,6 +228,11 @@ impl Room {
             let (api, client) = (pointer(info.api.cast_mut())?, pointer(info.pjrt_client)?);
             Client::adopt_pjrt(api.cast(), client.cast(), Path::new(&*path))?
         };
+        let engine = client.engine().as_any().downcast_ref::<PjrtEngine>();
+        let name = info.client as usize;
+        if let Some(engine) = engine {
+            engine.ask_for_fingerprint(move |device| fingerprint(table, name, device));
+        }
         self.clients.borrow_mut().push(Known { client, name: info.client });
         Ok(client)
     }
@@ -217,7 +250,7 @@ impl Room {
     }
 
     /// The device that an R object means.
-    pub(crate) fn read_device(&self, table: &Table, x: SEXP, argument: &str) -> Result<Device> {
+    pub(crate) fn read_device(&self, table: &'static Table, x: SEXP, argument: &str) -> Result<Device> {
         let argument = CString::new(argument).unwrap_or_default();
         let mut info = DeviceInfo { size: size_of::<DeviceInfo>(), client: null(), device: 0 };
         // SAFETY: text and struct are ours; the caller keeps `x`.

@@ -31,5 +31,6 @@ mod join;
 mod provide;
 
 pub use join::join;
-pub(crate) use join::{Room, go_on, joined, room, show_printed};
+pub(crate) use join::{Room, cache, go_on, joined, room, show_printed};
+pub(crate) use provide::guarded;
 pub use provide::provide;

@@ -18,7 +18,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::{self, MainThread};
 use crate::unwind::protect;
-use crate::{client, compiles, entry, printing, runs};
+use crate::{cache, client, compiles, entry, printing, runs};
 
 /// Registers the table with R. Called when `pjrtdispatch` is loaded.
 pub fn provide() -> Result<SEXP> {
@@ -62,6 +62,9 @@ static TABLE: Table = Table {
     handlers: handlers::all,
     running: &raw const runs::STATE,
     go_on,
+    cache: cache::tell,
+    count_cache: cache::count_by,
+    fingerprint,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
@@ -83,7 +86,7 @@ struct Kept {
 static KEPT: MainThread<RefCell<Option<Kept>>> = MainThread::new(RefCell::new(None));
 
 /// Runs a function of the table: R's thread only, no panic gets out, an error is kept.
-fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
+pub(crate) fn guarded(body: impl FnOnce() -> Result<()>) -> c_int {
     match main_thread::check().and_then(|()| entry::caught(body)) {
         Ok(()) => 0,
         Err(fault) => keep(fault),
@@ -285,6 +288,19 @@ unsafe extern "C" fn device_object(client: *const c_void, device: i32, out: *mut
 
 unsafe extern "C" fn show_printed() -> c_int {
     guarded(printing::show_waiting)
+}
+
+unsafe extern "C" fn fingerprint(client: *const c_void, device: i32, tell: Tell, to: *mut c_void) {
+    let asked = catch_unwind(|| {
+        // SAFETY: the caller's name of a client is the address of what was told of it, which lives as long as the process.
+        let client = unsafe { client.cast::<Told>().as_ref() }?.client;
+        let device = usize::try_from(device).ok().filter(|&device| device < client.devices().len())?;
+        client.engine().fingerprint(device)
+    });
+    if let Ok(Some(text)) = asked {
+        // SAFETY: the text lives during the call.
+        unsafe { tell(to, c_text(&text).as_ptr()) };
+    }
 }
 
 unsafe extern "C" fn go_on() -> c_int {

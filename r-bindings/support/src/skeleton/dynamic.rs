@@ -116,7 +116,7 @@ impl Dynamic {
             Some((new, others)) => Explanation::nearest(new, others).to_string(),
             None => "miss".into(),
         };
-        compiles::tell(&format!("dynamic skeleton: {reason}"), took.as_secs_f64())
+        compiles::tell("built", &format!("dynamic skeleton: {reason}"), took.as_secs_f64())
     }
 
     /// Hits, misses, compiles, evictions, entries and bytes.

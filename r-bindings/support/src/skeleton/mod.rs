@@ -47,11 +47,12 @@ pub fn create(source: &Arc<Source>, slots: Option<&[SkeletonSlot]>, device: Devi
     let program = Program::from(Source::clone(source));
     // SAFETY: the function lets the device's engine compile the program that it is asked for.
     let made = unsafe { Skeleton::compiled_by(device, program, slots, compiler::compile) };
-    compiler::done(made.map_err(Into::into), |took| match is_logged {
-        true => {
-            progress::log(&format!("compiled {} for {device} in {:.3} s", name(source), took.as_secs_f64()))
+    compiler::done(made.map_err(Into::into), |made| {
+        if !is_logged {
+            return Ok(());
         }
-        false => Ok(()),
+        let (done, seconds) = (progress::done(made.is_loaded), made.took.as_secs_f64());
+        progress::log(&format!("{done} {} for {device} in {seconds:.3} s", name(source)))
     })
 }
 

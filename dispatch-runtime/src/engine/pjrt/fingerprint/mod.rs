@@ -44,11 +44,21 @@ pub(super) struct OfClient {
     options: Option<ClientOptions>,
     /// What tells the plugin's build from others, once asked for.
     library: OnceLock<Option<String>>,
+    /// The other copy of this crate whose client it is.
+    owner: OnceLock<Box<AskOwner>>,
 }
+
+/// What an owner says of one of its client's devices.
+pub(super) type AskOwner = dyn Fn(usize) -> Option<String> + Send + Sync;
 
 impl OfClient {
     pub fn new(options: Option<&ClientOptions>) -> OfClient {
-        OfClient { options: options.cloned(), library: OnceLock::new() }
+        OfClient { options: options.cloned(), library: OnceLock::new(), owner: OnceLock::new() }
+    }
+
+    /// The first owner counts.
+    pub fn set_owner(&self, owner: Box<AskOwner>) {
+        let _ = self.owner.set(owner);
     }
 }
 
@@ -58,10 +68,15 @@ pub(super) fn of(shared: &'static Shared, device: usize) -> Option<String> {
     if shared.platform != "cpu" {
         return None;
     }
+    if let Some(owner) = shared.fingerprint.owner.get() {
+        // It was there when the plugin was loaded. What this copy adds is itself, and its options.
+        let options = hex(&shared.compile_options[device]);
+        return Some(format!("{}runtime {}\noptions {options}\n", owner(device)?, env!("CARGO_PKG_VERSION")));
+    }
     let loaded = shared.plugin.at_load.as_ref()?;
     // XLA reads its flags once, some time after it was loaded.
     let environment = loaded.environment.text().filter(|_| loaded.environment == Environment::now())?;
-    let OfClient { options, library: known } = &shared.fingerprint;
+    let OfClient { options, library: known, .. } = &shared.fingerprint;
     let library = known.get_or_init(|| library(shared.plugin, loaded.file.as_ref()?)).as_ref()?;
 
     let mut text = String::new();
