@@ -2,6 +2,8 @@
 //!
 //! A family keeps its programs in a cache, a skeleton has one; both compile and run them here.
 
+use std::fmt;
+
 use crate::array::Array;
 use crate::cache::Weigh;
 use crate::client::{Client, Device};
@@ -40,19 +42,19 @@ impl Compiled {
     /// Runs the program and gives the results their structure.
     ///
     /// `take` gives the results their structure; `donated` visits the arrays given to the program, with the names of
-    /// their arguments.
+    /// their arguments, or what shows them.
     ///
     /// # Safety
     ///
     /// `args` are live buffers of this client, on the program's device, of the dtypes and shapes that it takes. `outs` has
     /// room for its results, no more.
     #[inline(always)]
-    pub(crate) unsafe fn run<O>(
+    pub(crate) unsafe fn run<O, N: fmt::Display>(
         &self,
         client: Client,
         args: &[RawBuffer],
         outs: &mut [Option<RawBuffer>],
-        donated: impl Fn(&mut Visitor<'_>),
+        donated: impl Fn(&mut Visitor<'_, N>),
         take: impl FnOnce(&mut Outputs<'_>) -> O,
     ) -> Result<O> {
         let mut given = 0;
@@ -92,23 +94,23 @@ impl Weigh for Compiled {
 }
 
 /// Sees a donated array with the name of its argument.
-pub type Visitor<'a> = dyn FnMut(&'static str, &Array) + 'a;
+pub type Visitor<'a, N = &'static str> = dyn FnMut(N, &Array) + 'a;
 
 /// Visits the donated arrays of a call that donates none.
 #[inline(always)]
 pub fn nothing_donated(_: &mut Visitor<'_>) {}
 
 #[cold]
-fn raced(name: &str) -> Error {
+fn raced(name: impl fmt::Display) -> Error {
     Error::Donated {
-        argument: name.into(),
+        argument: name.to_string(),
         reason: "the array was donated to another call at the same time".into(),
     }
 }
 
 /// A call that failed has consumed nothing: the first `given` arrays are whole again.
 #[cold]
-fn take_back(donated: impl Fn(&mut Visitor<'_>), given: usize) {
+fn take_back<N>(donated: impl Fn(&mut Visitor<'_, N>), given: usize) {
     let mut i = 0;
     donated(&mut |_, array| {
         if i < given {

@@ -122,6 +122,13 @@ pub unsafe trait Engine: Send + Sync + 'static {
         self.upload(HostArray::try_zeros(dtype, shape)?.view(), device)
     }
 
+    /// Whether a program that takes over arguments of so many bytes in all gets their memory. If not, it gets copies, and
+    /// giving it arguments for their memory is in vain.
+    fn hands_over(&self, bytes: usize) -> bool {
+        let _ = bytes;
+        false
+    }
+
     /// Copies a buffer back, dense and row-major, after waiting for it; `out` has exactly its size in bytes.
     ///
     /// # Safety

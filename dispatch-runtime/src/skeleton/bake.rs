@@ -3,6 +3,7 @@
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
+use super::into::Into;
 use super::{MemoryReport, SkeletonSlot};
 use crate::array::{head, tag};
 use crate::cache::Weigh;
@@ -22,8 +23,12 @@ pub(super) struct Baked {
     /// What each input has to be.
     pub inputs: Box<[Aval]>,
     pub compiled: Compiled,
-    /// What was compiled.
+    /// What was compiled, without marks of what is donated.
     pub source: Source,
+    /// The slots whose arrays a run consumes.
+    pub donated: Box<[usize]>,
+    /// The form of the program that writes to given memory.
+    pub into: Into,
     pub names: Box<[Option<String>]>,
     /// The arguments behind those of the slots.
     pub captured: Box<[Captured]>,
@@ -115,13 +120,15 @@ pub(super) fn compile<O>(
         check_place(|| captured.path(i), &captured.array, device)?;
     }
     let leaves: Vec<_> = (slots.iter().zip(&names).enumerate())
-        .map(|(i, (slot, name))| (path(name.as_deref(), i), slot.aval().clone(), false))
+        .map(|(i, (slot, name))| (path(name.as_deref(), i), slot.aval().clone(), slot.is_donated()))
         .chain(captured.iter().enumerate().map(|(i, c)| (c.path(i), c.array.aval(), false)))
         .collect();
     let demand = Demand { owner: OWNER, device, leaves: Some(&leaves), results };
+    let donated: Box<[usize]> = (0..slots.len()).filter(|&i| slots[i].is_donated()).collect();
+    let unmarked = (!donated.is_empty()).then(|| program.source().clone());
     let (compiled, source) = demand.compile(program, compiler)?;
     let inputs = slots.iter().map(|slot| slot.layout()).collect();
-    finish(device, compiled, source, names, inputs, captured)
+    finish(device, compiled, unmarked.unwrap_or(source), names, inputs, captured, donated)
 }
 
 /// Compiles a program for the arguments that it takes, under the names that its text has for them.
@@ -139,10 +146,10 @@ pub(super) fn compile_as_is<O>(
         _ => None,
     };
     let names = names.unwrap_or_else(|| vec![None; inputs.len()]);
-    finish(device, compiled, source, names.into(), inputs, Box::default())
+    finish(device, compiled, source, names.into(), inputs, Box::default(), Box::default())
 }
 
-const OWNER: &str = "the skeleton";
+pub(super) const OWNER: &str = "the skeleton";
 
 /// The head that no array has: arrays are dense, so none is for a slot that wants strides.
 const NO_HEAD: u64 = u64::MAX;
@@ -154,6 +161,7 @@ fn finish(
     names: Box<[Option<String>]>,
     inputs: Box<[Aval]>,
     captured: Box<[Captured]>,
+    donated: Box<[usize]>,
 ) -> Result<Baked> {
     let executable = compiled.executable();
     let memory = MemoryReport::new(executable.inputs(), executable.outputs(), executable.memory()?);
@@ -167,6 +175,8 @@ fn finish(
         inputs,
         compiled,
         source,
+        donated,
+        into: Into::default(),
         names,
         captured,
         module: OnceLock::new(),

@@ -32,7 +32,9 @@ mod capture;
 mod compose;
 mod dynamic;
 mod input;
+mod into;
 mod memory;
+mod pool;
 mod results;
 mod run;
 mod slot;
@@ -47,6 +49,7 @@ pub use compose::Bind;
 pub use dynamic::DynamicSkeleton;
 pub use input::{Input, RunInput};
 pub use memory::MemoryReport;
+pub use pool::{BufferPool, PoolStats};
 pub use results::Results;
 pub use slot::SkeletonSlot;
 
@@ -179,7 +182,8 @@ impl<O: Results> Skeleton<O> {
     ///
     /// Before anything runs: too few or too many inputs; else, by the name of the slot, the first that is of another client
     /// or device, was donated, or has not exactly the slot's layout. A slot without a name is told by its position,
-    /// counted from 1. After that: what the plugin says.
+    /// counted from 1; an input of a [donated](SkeletonSlot::donated) slot that stands for another slot too. After that: what
+    /// the plugin says.
     #[inline]
     pub fn run<I: RunInput>(&self, inputs: &[I]) -> Result<O> {
         if !I::arrays(inputs).is_some_and(|arrays| self.baked.fits(arrays)) {
@@ -236,6 +240,11 @@ impl<O> Skeleton<O> {
     /// The arrays that it [captured](capture), each once: the arguments of its program behind those of the slots.
     pub fn captured(&self) -> impl ExactSizeIterator<Item = &Array> {
         self.baked.captured.iter().map(|captured| &captured.array)
+    }
+
+    /// For each input, whether a run [consumes](SkeletonSlot::donated) it.
+    pub fn donated(&self) -> impl ExactSizeIterator<Item = bool> {
+        (0..self.baked.heads.len()).map(|i| self.baked.donated.contains(&i))
     }
 
     /// The client that compiled it.

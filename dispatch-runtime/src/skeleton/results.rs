@@ -1,6 +1,7 @@
 //! What a run gives.
 
 use crate::Array;
+use crate::border::TreeVisitor;
 use crate::tree::{OutputTree, Outputs};
 
 /// The results of a skeleton: an [`OutputTree`], or a list of arrays, for a program that alone says how many there are.
@@ -41,6 +42,10 @@ pub trait Results: Sized {
     /// The structure of these leaves, as many as it has.
     #[doc(hidden)]
     fn with_all<L>(leaves: Vec<L>) -> Self::With<L>;
+
+    /// Its arrays, in the order in which `take_all` takes them.
+    #[doc(hidden)]
+    fn give_all(self) -> Vec<Array>;
 }
 
 impl<O: OutputTree> Results for O {
@@ -56,6 +61,25 @@ impl<O: OutputTree> Results for O {
         let mut leaves = leaves.into_iter();
         O::with_leaves(&mut || leaves.next().expect("a leaf for each array"))
     }
+
+    fn give_all(self) -> Vec<Array> {
+        let mut leaves = Leaves(Vec::with_capacity(O::LEAVES));
+        self.give(&mut leaves);
+        leaves.0
+    }
+}
+
+/// Collects the arrays of a structure.
+struct Leaves(Vec<Array>);
+
+impl TreeVisitor for Leaves {
+    fn array(&mut self, array: Array) {
+        self.0.push(array);
+    }
+
+    fn begin(&mut self, _: usize, _: Option<&'static [&'static str]>) {}
+
+    fn end(&mut self) {}
 }
 
 impl Results for Vec<Array> {
@@ -69,5 +93,9 @@ impl Results for Vec<Array> {
 
     fn with_all<L>(leaves: Vec<L>) -> Vec<L> {
         leaves
+    }
+
+    fn give_all(self) -> Vec<Array> {
+        self
     }
 }

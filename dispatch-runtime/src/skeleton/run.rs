@@ -1,14 +1,15 @@
 //! Running a skeleton: from arrays to the one way into the device that families take too.
 
 use std::cell::Cell;
+use std::fmt;
 
 use super::bake::Baked;
 use super::{Input, Results, RunInput};
-use crate::compiled::nothing_donated;
+use crate::compiled::{Compiled, Visitor, nothing_donated};
 use crate::engine::RawBuffer;
 use crate::executable::{check_layout, check_place, wrong_count};
 use crate::family::{Buffers, NO_BUFFER};
-use crate::{Array, Result};
+use crate::{Array, Error, Result};
 
 /// So many inputs and results have room on the stack.
 const NEAR: usize = 8;
@@ -71,17 +72,100 @@ impl Baked {
     /// the skeleton was made with results of the structure `O`.
     #[inline(always)]
     pub unsafe fn run<O: Results>(&self, inputs: &[&Array]) -> Result<O> {
+        if !self.donated.is_empty() {
+            // SAFETY: by the caller's promise.
+            return unsafe { self.run_giving(&self.compiled, inputs, &[], &[]) };
+        }
+        // SAFETY: as above.
+        unsafe { self.execute(&self.compiled, inputs, &[], nothing_donated) }
+    }
+
+    /// Runs a form of the program that consumes arrays: those of donated slots, and those that are given besides. What stands
+    /// in `behind` follows the captured arrays as arguments.
+    ///
+    /// An error, before anything runs, if one of them is an argument twice.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Baked::run`]; `compiled` takes the slots, the captured arrays and `behind`, and is otherwise as the skeleton's
+    /// own program. `given` are alive, of the client, and either all in `behind` or arguments of no program.
+    #[inline(never)]
+    pub unsafe fn run_giving<O: Results>(
+        &self,
+        compiled: &Compiled,
+        inputs: &[&Array],
+        behind: &[Array],
+        given: &[Array],
+    ) -> Result<O> {
+        self.check_given_once(inputs, given)?;
+        // SAFETY: by the caller's promise.
+        unsafe {
+            self.execute(compiled, inputs, behind, |visit: &mut Visitor<'_, Given<'_>>| {
+                self.donated.iter().for_each(|&i| visit(Given::Slot(self, i), inputs[i]));
+                given.iter().enumerate().for_each(|(i, array)| visit(Given::Into(self, i), array));
+            })
+        }
+    }
+
+    /// An error if an array that the run consumes is an argument twice: the program would overwrite what it reads.
+    fn check_given_once(&self, inputs: &[&Array], given: &[Array]) -> Result<()> {
+        let captured = self.captured.iter().enumerate().map(|(i, c)| (c.path(i), &c.array));
+        let slots = inputs.iter().enumerate().map(|(i, &array)| (self.path(i), array));
+        let all: Vec<(String, &Array)> = (slots.chain(captured))
+            .chain(given.iter().enumerate().map(|(i, array)| (Given::Into(self, i).to_string(), array)))
+            .collect();
+        let first_given = all.len() - given.len();
+        for i in self.donated.iter().copied().chain(first_given..all.len()) {
+            if let Some(j) = (0..all.len()).find(|&j| j != i && all[j].1.same(all[i].1)) {
+                return Err(Error::Donated {
+                    argument: all[i].0.clone(),
+                    reason: format!("the run consumes the array, which is also `{}`", all[j].0),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a form of the program. An error if a captured array was donated since it was captured.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Baked::run_giving`]; `donated` visits what the program consumes.
+    #[inline(always)]
+    unsafe fn execute<O: Results, N: fmt::Display>(
+        &self,
+        compiled: &Compiled,
+        inputs: &[&Array],
+        behind: &[Array],
+        donated: impl Fn(&mut Visitor<'_, N>),
+    ) -> Result<O> {
         if self.captured.iter().any(|captured| captured.array.is_donated()) {
             self.check_captured()?;
         }
-        let arguments = inputs.iter().copied().chain(self.captured.iter().map(|captured| &captured.array));
-        with_buffers(inputs.len() + self.captured.len(), arguments, |buffers| {
+        let captured = self.captured.iter().map(|captured| &captured.array);
+        let arguments = inputs.iter().copied().chain(captured).chain(behind);
+        with_buffers(inputs.len() + self.captured.len() + behind.len(), arguments, |buffers| {
             with_room(O::COUNT.unwrap_or(self.outputs().len()), |outs| {
                 // SAFETY: by the caller's promise, and the arrays are borrowed for the call. A skeleton for `O` was
                 // checked to have as many results as `O`, if that has a number.
-                unsafe { self.compiled.run(self.client, buffers, outs, nothing_donated, O::take_all) }
+                unsafe { compiled.run(self.client, buffers, outs, donated, O::take_all) }
             })
         })
+    }
+}
+
+/// What a run consumes, for messages.
+enum Given<'a> {
+    Slot(&'a Baked, usize),
+    Into(&'a Baked, usize),
+}
+
+impl fmt::Display for Given<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Given::Slot(baked, slot) => f.write_str(&baked.path(*slot)),
+            Given::Into(baked, result) => f.write_str(&baked.given_path(*result)),
+        }
     }
 }
 

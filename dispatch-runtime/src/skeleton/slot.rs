@@ -36,13 +36,14 @@ pub struct SkeletonSlot {
     value: Value,
     /// What an input has to be, if that is not what the value is: with strides or an offset.
     strided: Option<Rc<Aval>>,
+    donated: bool,
 }
 
 impl SkeletonSlot {
     /// A slot for arrays, or dense host data, of exactly this dtype and shape.
     #[track_caller]
     pub fn new(dtype: DType, shape: impl AsRef<[i64]>) -> SkeletonSlot {
-        SkeletonSlot { value: slots::slot(dtype, shape.as_ref()), strided: None }
+        SkeletonSlot { value: slots::slot(dtype, shape.as_ref()), strided: None, donated: false }
     }
 
     /// A slot for what a [`DynamicSkeleton`](super::DynamicSkeleton) is asked for: of this dtype, shape, strides and offset.
@@ -89,15 +90,43 @@ impl SkeletonSlot {
         match slots::strided(&self.value, strides.as_ref(), offset) {
             Ok(layout) => {
                 let strided = (!layout.is_dense()).then(|| Rc::new(layout));
-                SkeletonSlot { value: self.value, strided }
+                SkeletonSlot { strided, ..self }
             }
-            Err(poisoned) => SkeletonSlot { value: poisoned, strided: None },
+            Err(poisoned) => SkeletonSlot { value: poisoned, strided: None, ..self },
         }
     }
 
     /// Names the slot: the name stands in errors and in the program's text.
     pub fn named(self, name: impl AsRef<str>) -> SkeletonSlot {
         SkeletonSlot { value: self.value.named(name), ..self }
+    }
+
+    /// Makes every run consume what it is given for this slot, as a donated argument of a family: a result may take over
+    /// its memory, and using the array afterwards is an error. What counts is whether the slot that `into_skeleton` gets
+    /// is donated.
+    ///
+    /// ```
+    /// use dispatch_runtime::{prelude::*, skeleton::SkeletonSlot};
+    ///
+    /// let client = Client::cpu()?;
+    /// let state = SkeletonSlot::new(DType::F32, [2]).named("state").donated();
+    /// let step = (&state * 0.5).into_skeleton(&client, &[&state])?;
+    ///
+    /// let start = client.array(&[4f32, 8.0], [2])?;
+    /// let next = step.run(&[&start])?;
+    /// assert_eq!(step.run(&[&next])?.to_vec::<f32>()?, [1.0, 2.0]);
+    ///
+    /// let error = step.run(&[&start]).unwrap_err();
+    /// assert_eq!(error.to_string(), "argument `state`: the array was donated to an earlier call and is gone");
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn donated(self) -> SkeletonSlot {
+        SkeletonSlot { donated: true, ..self }
+    }
+
+    /// Whether a run consumes what it is given for this slot.
+    pub fn is_donated(&self) -> bool {
+        self.donated
     }
 
     /// The slot as a value: where a result of a skeleton is a slot itself, or a closure wants a [`Value`].

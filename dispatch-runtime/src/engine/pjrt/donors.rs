@@ -1,5 +1,8 @@
 //! Marking the arguments that a program may take over.
 
+#[cfg(any(feature = "graph", test))]
+use std::fmt::Write as _;
+
 use super::mlir::main_arguments;
 use crate::{Error, Result};
 
@@ -57,6 +60,29 @@ pub fn mark_donors(text: &str, donated: &[bool]) -> Result<String> {
     Ok(out)
 }
 
+/// Gives `@main`, in StableHLO text, an argument behind the others for each of its results, which nothing reads: the
+/// result takes over its memory.
+///
+/// An error if there is no `@main`.
+#[cfg(any(feature = "graph", test))]
+pub(crate) fn take_results(text: &str, results: &[crate::Aval]) -> Result<String> {
+    let invalid = |reason: String| Error::InvalidProgram {
+        reason: format!("{reason}, so no memory can be given for its results"),
+    };
+    let (arguments, end) = super::mlir::main_function(text).map_err(invalid)?;
+    // A name that the text does not have, whatever it names there.
+    let mut name = String::from("%into");
+    while text.contains(&name) {
+        name.push('_');
+    }
+    let mut added = String::new();
+    for (i, result) in results.iter().enumerate() {
+        let comma = if arguments.is_empty() && i == 0 { "" } else { ", " };
+        let _ = write!(added, "{comma}{name}{i}: {result} {{{ALIAS} = {i} : i32}}");
+    }
+    Ok([&text[..end], &added, &text[end..]].concat())
+}
+
 /// The entry of this name in the inside of an attribute dictionary, with its value.
 fn entry(inside: &str, name: &str) -> Option<std::ops::Range<usize>> {
     super::mlir::entries(inside)
@@ -68,6 +94,7 @@ fn entry(inside: &str, name: &str) -> Option<std::ops::Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Aval, DType};
 
     fn mark(text: &str, donated: &[bool]) -> String {
         mark_donors(text, donated).unwrap()
@@ -137,6 +164,25 @@ mod tests {
             mark(text, &[true, true]),
             "func.func @\"main\"(%a: tensor<2xf32, #enc<{x = (i32) -> i32}>> {jax.buffer_donor = true}, %b: !t {jax.buffer_donor = true}) {"
         );
+    }
+
+    #[test]
+    fn results_get_arguments_of_their_own() {
+        let avals = [Aval::new(DType::F32, [2]), Aval::new(DType::Bool, [])];
+        let text =
+            "func.func @f(%x: i1) {} func.func @main(%a: tensor<f32> {x = 1} // , )\n ) -> tensor<f32> {";
+        assert_eq!(
+            take_results(text, &avals[..1]).unwrap(),
+            "func.func @f(%x: i1) {} func.func @main(%a: tensor<f32> {x = 1} // , )\n , \
+             %into0: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> tensor<f32> {"
+        );
+        assert_eq!(
+            take_results("func.func @main() { %into = %into_0 }", &avals).unwrap(),
+            "func.func @main(%into__0: tensor<2xf32> {tf.aliasing_output = 0 : i32}, \
+             %into__1: tensor<i1> {tf.aliasing_output = 1 : i32}) { %into = %into_0 }"
+        );
+        assert_eq!(take_results("func.func @main()", &[]).unwrap(), "func.func @main()");
+        assert!(take_results("func.func @other() {", &avals).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::abi::*;
 use super::call::{Plugin, Roomy, call, destroy_event, function, slice, string};
 use super::context::Context;
+use super::executable::hands_over;
 use super::exit::Threads;
 #[cfg(all(feature = "store", target_os = "linux"))]
 use super::fingerprint;
@@ -425,6 +426,10 @@ unsafe impl Engine for PjrtEngine {
         }
         // SAFETY: the view's data are elements of its dtype and shape.
         unsafe { self.0.upload(host.as_ptr(), (host.dtype(), host.shape()), self.0.handles[device]) }
+    }
+
+    fn hands_over(&self, bytes: usize) -> bool {
+        hands_over(self.0, bytes)
     }
 
     fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {

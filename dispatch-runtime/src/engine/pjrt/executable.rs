@@ -79,13 +79,18 @@ impl OwnOptions {
 fn kept(shared: &Shared, aliased: &[bool], inputs: &[Aval]) -> Box<[i64]> {
     let donated = || aliased.iter().zip(inputs).enumerate().filter(|(_, (aliased, _))| **aliased);
     let bytes: usize = donated().map(|(_, (_, aval))| aval.size_bytes()).sum();
+    match bytes == 0 || hands_over(shared, bytes) {
+        true => Box::default(),
+        false => donated().map(|(i, _)| i as i64).collect(),
+    }
+}
+
+/// Whether donating arguments of so many bytes in all gives their memory away, or is made a copy.
+pub(super) fn hands_over(shared: &Shared, bytes: usize) -> bool {
     let slow = shared.on_host && shared.plugin.minor < CHEAP_DONATION;
     let known = shared.plugin.size_of::<PJRT_ExecuteOptions>()
         > offset_of!(PJRT_ExecuteOptions, num_non_donatable_input_indices);
-    if !slow || !known || bytes == 0 || bytes > CHEAP_COPY {
-        return Box::default();
-    }
-    donated().map(|(i, _)| i as i64).collect()
+    !slow || !known || bytes > CHEAP_COPY
 }
 
 /// Owns a `PJRT_LoadedExecutable`.

@@ -29,6 +29,11 @@ pub(super) struct Argument {
 
 /// Finds `func.func @main(…)` and its arguments, or says what is wrong.
 pub(super) fn main_arguments(text: &str) -> Result<Vec<Argument>, String> {
+    main_function(text).map(|(arguments, _)| arguments)
+}
+
+/// [`main_arguments`], and the position of the parenthesis behind them.
+pub(super) fn main_function(text: &str) -> Result<(Vec<Argument>, usize), String> {
     let mut scan = Scan { text, at: 0 };
     let mut found = None;
     while let Some(token) = scan.next() {
@@ -36,7 +41,7 @@ pub(super) fn main_arguments(text: &str) -> Result<Vec<Argument>, String> {
             if found.is_some() {
                 return Err("it has more than one function `@main`".into());
             }
-            found = Some(scan.arguments()?);
+            found = Some((scan.arguments()?, scan.at - 1));
         }
     }
     found.ok_or_else(|| "it has no `func.func @main(…)`".into())

@@ -41,6 +41,8 @@ pub use compat::Lent;
 pub use compile::CompileOptions;
 #[doc(hidden)]
 pub use donors::mark_donors;
+#[cfg(any(feature = "graph", test))]
+pub(crate) use donors::take_results;
 pub use engine::PjrtEngine;
 pub use executable::PjrtExecutable;
 #[cfg(feature = "graph")]
