@@ -349,3 +349,27 @@ fn threads_compose_one_skeleton() {
         }
     });
 }
+
+#[test]
+fn a_value_is_dense_whatever_a_slot_wants() {
+    let columns = SkeletonSlot::new(DType::F32, [2, 2]).strided([1, 2], 0).named("x");
+    let inner = (&columns * 2.0).into_skeleton(&client(), &[&columns]).unwrap();
+    let (dense, same) = (SkeletonSlot::new(DType::F32, [2, 2]), columns.clone());
+    let array = client().array(&[1f32, 2.0, 3.0, 4.0], [2, 2]).unwrap();
+    for bound in [&dense as &dyn Bind, &same, &(&same + 1.0), &array] {
+        let told = inner.compose(&[bound]).unwrap_err().to_string();
+        assert_eq!(told, "argument `x`: expected strides [1,2], got an array, which is row-major");
+    }
+    // In the larger computation such a slot is the array that its data is.
+    let doubled = (&dense * 2.0).into_skeleton(&client(), &[&dense]).unwrap();
+    let outer = doubled.compose(&[&columns]).unwrap().into_skeleton(&client(), &[&columns]).unwrap();
+    let view = HostView::column_major(&[1f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap();
+    assert_eq!(of(&outer.run(&[view]).unwrap()), [2.0, 6.0, 4.0, 8.0]);
+    let by_layout = DynamicSkeleton::new(&client(), 1, |inputs: &[Aval]| {
+        let x = SkeletonSlot::of(&inputs[0]);
+        (&x * 3.0).into_skeleton(&client(), &[&x])
+    })
+    .unwrap();
+    let outer = by_layout.compose(&[&columns]).unwrap().into_skeleton(&client(), &[&columns]).unwrap();
+    assert_eq!(of(&outer.run(&[view]).unwrap()), [3.0, 9.0, 6.0, 12.0]);
+}
