@@ -158,8 +158,9 @@ dispatcher_size <- function(dispatcher) rs_dispatcher_stats(dispatcher)$entries
 #' `dispatcher_stats()` counts its calls, and `dispatcher_clear()` makes it forget its programs.
 #'
 #' @inheritParams dispatcher
-#' @return `dispatcher_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `evictions`
-#'   to make room for others, `entries` now, and the `bytes` that they take as far as the plugin says.
+#' @return `dispatcher_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `loads` (those
+#'   of them whose program came from the [cache][pjrt_cache()] of earlier sessions), `evictions` to make room for others,
+#'   `entries` now, and the `bytes` that they take as far as the plugin says.
 #'   `dispatcher_clear()` forgets all programs and gives the dispatcher, invisibly.
 #' @seealso [dispatch_explain()] for the reasons.
 #' @export

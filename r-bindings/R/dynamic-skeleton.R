@@ -21,8 +21,9 @@
 #' @param capacity The greatest number of skeletons to keep. The one that was not used for longest goes first.
 #' @param x A dynamic skeleton.
 #' @return `dynamic_skeleton()` a `PJRTDynamicSkeleton`. `skeleton_stats()` a list: `hits` and `misses` of runs, `compiles`
-#'   (misses that gave a skeleton), `loads` (those of them that compiled nothing, see [pjrt_cache()]), `evictions` to make room for others, `entries` now, and the `bytes` that they take as far
-#'   as the plugin says. `skeleton_clear()` forgets all skeletons and gives `x`, invisibly.
+#'   (misses that gave a skeleton), `loads` (those of them whose program came from the [cache][pjrt_cache()] of earlier
+#'   sessions), `evictions` to make room for others, `entries` now, and the `bytes` that they take as far as the plugin says.
+#'   `skeleton_clear()` forgets all skeletons and gives `x`, invisibly.
 #' @seealso [pjrt_skeleton()], [dispatcher()], and [expect_no_compile()], which tells of skeletons that are built too.
 #' @export
 #' @examplesIf pjrtdispatch::plugins_downloaded("cpu")

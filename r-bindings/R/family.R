@@ -36,8 +36,9 @@
 #' @param f,x A function of class `dispatch_family`.
 #' @param ... For `family_explain()` and `family_warm()` the arguments of a call of `f`. In `family_warm()` an array may
 #'   also be described: `list(dtype = "f32", shape = c(2, 3))`. In `print()` not used.
-#' @return `family_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `evictions` to
-#'   make room for others, `entries` now, and the `bytes` that they take as far as the plugin says. `family_explain()` a
+#' @return `family_stats()` a list: `hits` and `misses` of calls, `compiles` (misses that gave a program), `loads` (those of
+#'   them whose program came from the [cache][pjrt_cache()] of earlier sessions), `evictions` to make room for others,
+#'   `entries` now, and the `bytes` that they take as far as the plugin says. `family_explain()` a
 #'   `DispatchExplanation` as [dispatch_explain()]. `family_warm()`, `family_clear()` and `print()` give the function,
 #'   invisibly.
 #' @seealso [expect_no_compile()] for tests, and [dispatcher()] for families written in R.
@@ -58,7 +59,7 @@ NULL
 # The functions of a package's families are made by the generator, which also makes `rs_family()` in the package's
 # namespace: `rs_family(name, what, args)`, with `args` a list of all arguments in order, or NULL. It gives for
 #
-#   "stats"      list(hits, misses, compiles, evictions, entries, bytes), numbers
+#   "stats"      list(hits, misses, compiles, loads, evictions, entries, bytes), numbers
 #   "entries"    a list with a named character vector for each program, the last used first: part of the key -> value
 #   "explain"    list(hit, message, part, now, cached), as `rs_dispatch_explain()`
 #   "warm"       NULL; an array may be list(dtype, shape)

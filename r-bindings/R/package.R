@@ -18,6 +18,8 @@
 #' | back to R | [as_array()], [as_raw()], [await()], [is_ready()], [as_array_async()] |
 #' | programs | [pjrt_program()], [pjrt_compile()], [pjrt_execute()], [inspect_hlo()] |
 #' | functions that programs can call | [custom_call_targets] |
+#' | skeletons: inputs of fixed layouts | [pjrt_skeleton()], [run()], [memory_report()], [dynamic_skeleton()], [skeleton_stats()] |
+#' | compiled programs in the next session | [pjrt_cache()], [pjrt_cache_clear()] |
 #' | dispatchers | [dispatcher()], [dispatch()], [dispatch_explain()], [expect_no_compile()], [dispatcher_stats()] |
 #' | functions of other packages, made of Rust | [family_stats()], [family_explain()], [family_warm()], [family_clear()] |
 #' | nested lists | [build_tree()], [flatten()], [unflatten()], [map_tree()], [tree_path()], [tree_diff()] |
@@ -37,9 +39,9 @@
 #' | `program`, `invalid_program` | what a compiled program turned out to be; a program that cannot be read |
 #' | `pjrt`, `unimplemented` | what the plugin or XLA says, of a compile or a run; what the plugin has not |
 #' | `ffi_target`, `ffi_handler` | a program calls a handler that nobody registered; a handler that cannot be registered |
-#' | `plugin`, `plugin_not_found`, `install`, `option` | a plugin that cannot be loaded, found or installed; an option of a plugin or client |
+#' | `plugin`, `plugin_not_found`, `install`, `option` | a plugin that cannot be loaded, found or installed; an option of a plugin, a client or R |
 #' | `recursive`, `compiled` | a call that is compiled asks for itself; [expect_no_compile()] failed |
-#' | `memory` | no memory is left on the host |
+#' | `memory`, `file` | no memory is left on the host; a file or a directory that cannot be used |
 #' | `forked`, `thread`, `detached`, `version`, `unloaded` | use from a forked process or another thread; packages that do not fit each other, or are unloaded |
 #' | `graph`, `body`, `panic`, `error`, `internal` | program families written in Rust; faults of the toolkit |
 #'
@@ -52,6 +54,8 @@
 #'
 #' @section Options:
 #' * `pjrtdispatch.verbose`: with `TRUE` each compile is logged with its reason and its time.
+#' * `pjrtdispatch.cache`, `pjrtdispatch.cache_bytes`: where compiled programs are kept for the sessions to come, see
+#'   [pjrt_cache()].
 #' * `pjrt.print_max_rows`, `pjrt.print_max_width`, `pjrt.print_max_rows_slice`: see
 #'   [print.PJRTBuffer()].
 #'

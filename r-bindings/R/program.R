@@ -8,7 +8,8 @@
 #' @section Time:
 #' The user can interrupt a compile: the compiler then ends its work in the background, and what it makes is dropped. In an
 #' interactive session a compile that takes longer than a second is shown. `options(pjrtdispatch.verbose = TRUE)` logs
-#' every compile with its time.
+#' every compile with its time. `options(pjrtdispatch.cache = dir)` keeps what is compiled for the sessions to come, see
+#' [pjrt_cache()].
 #'
 #' Waiting for a result can be interrupted too; the computation goes on. A program whose operations are cheap runs before
 #' `pjrt_execute()` returns, by the plugin's choice, even if it repeats them in a long loop. That cannot be interrupted.

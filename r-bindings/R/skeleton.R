@@ -24,7 +24,8 @@
 #' is an error in others. Logical data is for `bool` only.
 #'
 #' @section Time:
-#' The user can interrupt a compile; `options(pjrtdispatch.verbose = TRUE)` logs it. A run may go on after `run()` returns,
+#' The user can interrupt a compile; `options(pjrtdispatch.verbose = TRUE)` logs it, and [pjrt_cache()] tells how to have it
+#' only once for all sessions. A run may go on after `run()` returns,
 #' see [await()].
 #'
 #' @section Errors:
@@ -43,7 +44,8 @@
 #' @return `pjrt_skeleton()` a `PJRTSkeleton`. `run()` the buffer that the program gives, or a list of buffers if it gives
 #'   another number than one. `memory_report()` a `PJRTMemoryReport`, a list of numbers as the compiler reckons:
 #'   * `peak_bytes`, the most that a run holds at once,
-#'   * `output_bytes` and `argument_bytes`, its results and its inputs,
+#'   * `output_bytes` and `argument_bytes`, its results and its inputs; several results come with a table of 8 bytes for
+#'     each,
 #'   * `allocations`, how often it allocates: for each result, and once for scratch memory if there is any.
 #' @seealso [dynamic_skeleton()] for inputs of several layouts, [dispatcher()] for functions of R's data and static values.
 #' @export

@@ -37,6 +37,19 @@ result <- function(info, exec = twice, ...) {
 here <- function() pjrt_device("cpu:0")
 
 scenarios <- list(
+  skeletons = function() {
+    s <- pjrt_skeleton(program("tensor<3xf32>"), c(n = "f32[3]"))
+    d <- dynamic_skeleton(function(inputs) {
+      pjrt_skeleton(program(sprintf("tensor<%sxf64>", inputs[[1]]$shape)), slots = inputs)
+    }, 2)
+    broken <- dynamic_skeleton(function(inputs) if (length(inputs) == 1) stop("never") else run(broken, 1), 2)
+    list(
+      as_array(run(s, n = 1:3)), as_array(run(s, array_of(c(1, 2, 3)))), format(s), unclass(memory_report(s)),
+      lapply(c(1, 2, 3, 1), function(n) as_array(run(d, as.numeric(seq_len(n))))), skeleton_stats(d)[1:6], capture.output(print(d)),
+      said(run(s, m = 1)), said(run(s, n = 1, n = 2)), said(run(s, letters)), said(run(s)), said(run(broken, 1)),
+      said(run(broken, 1, 2)), said(pjrt_skeleton(program("tensor<3xf32>"), list(list(dtype = "f3", shape = 1)))), said(run(d, NA))
+    )
+  },
   closure_engine = function() {
     d <- plain(function(leaves) leaves, static = c("s", "f"), context = function() c("a", "b"))
     f <- function(x, y = 2) x + y

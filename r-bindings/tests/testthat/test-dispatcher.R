@@ -237,7 +237,7 @@ test_that("the program that was not used for longest makes room", {
   expect_identical(c(count, dispatcher_size(d)), c(3, 2))
   dispatch(d, list(1L))
   expect_identical(count, 4)
-  expect_identical(dispatcher_stats(d)[1:5], list(hits = 2L, misses = 4L, compiles = 4L, evictions = 2L, entries = 2L))
+  expect_identical(dispatcher_stats(d)[1:6], list(hits = 2L, misses = 4L, compiles = 4L, loads = 0L, evictions = 2L, entries = 2L))
   expect_invisible(dispatcher_clear(d))
   expect_identical(dispatcher_size(d), 0L)
   expect_output(print(d), "<Dispatcher plain: 0 of 2 programs, 2 hits, 4 misses>", fixed = TRUE)

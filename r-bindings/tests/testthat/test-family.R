@@ -32,14 +32,14 @@ fit_told <- list(
     dtype = c("f32 or f64", "dtype of x", NA), shape = c("(m, k)", "(k)", NA),
     value = c(NA, NA, "a whole number from 0 to 255"), capacity = 64
   ),
-  stats = list(hits = 10, misses = 2, compiles = 2, evictions = 0, entries = 2, bytes = 4096),
+  stats = list(hits = 10, misses = 2, compiles = 2, loads = 0, evictions = 0, entries = 2, bytes = 4096),
   entries = list(
     c("dtype of `x`" = "f64", "size 1 of `x` (m)" = "32", iterations = "25"),
     c("dtype of `x`" = "f32", "size 1 of `x` (m)" = "1000000", iterations = "2")
   )
 )
 
-none_done <- list(hits = 0, misses = 0, compiles = 0, evictions = 0, entries = 0, bytes = 0)
+none_done <- list(hits = 0, misses = 0, compiles = 0, loads = 0, evictions = 0, entries = 0, bytes = 0)
 
 test_that("a family prints its signature and its programs", {
   local_width(80)

@@ -37,7 +37,10 @@ more <- list(
   dispatcher_stats = alist(dispatcher = ), dispatcher_clear = alist(dispatcher = ),
   dispatch_explain = alist(dispatcher = , args = ), expect_no_compile = alist(expr = ), release = alist(x = ),
   new_compile_options = alist(proto = raw()),
-  register_r_handler = alist(name = , f = )
+  register_r_handler = alist(name = , f = ),
+  pjrt_skeleton = alist(program = , slots = NULL, device = NULL), run = alist(.skeleton = , ... = ),
+  memory_report = alist(skeleton = ), dynamic_skeleton = alist(build = , capacity = ), skeleton_stats = alist(x = ),
+  skeleton_clear = alist(x = ), pjrt_cache = alist(), pjrt_cache_clear = alist()
 )
 
 # Without tengen, whose generics take the place of ours and have arguments of their own.
@@ -58,7 +61,8 @@ test_that("the generics are generics, and have their methods", {
   methods <- list(
     devices = c("default", "PJRTClient"), platform = c("PJRTBuffer", "PJRTClient", "PJRTDevice", "PJRTLoadedExecutable"),
     pjrt_buffer = c("default", "integer64", "raw", "PJRTBuffer"), pjrt_scalar = c("default", "integer64", "raw", "PJRTBuffer"),
-    dtype = "PJRTBuffer", shape = "PJRTBuffer", device = c("PJRTBuffer", "PJRTDevice", "PJRTLoadedExecutable"),
+    dtype = "PJRTBuffer", shape = "PJRTBuffer", device = c("PJRTBuffer", "PJRTDevice", "PJRTLoadedExecutable", "PJRTSkeleton"),
+    run = c("default", "PJRTSkeleton", "PJRTDynamicSkeleton"),
     as_array = c("PJRTBuffer", "AnvlArray"), as_raw = "PJRTBuffer", as_array_async = "PJRTBuffer",
     await = c("PJRTBuffer", "PJRTArrayPromise"), is_ready = c("PJRTBuffer", "PJRTArrayPromise"), value = "PJRTArrayPromise",
     `==` = c("PJRTDevice", "PJRTElementType"), `!=` = c("PJRTDevice", "PJRTElementType"),
@@ -66,7 +70,7 @@ test_that("the generics are generics, and have their methods", {
   )
   for (class in c(
     "PJRTPlugin", "PJRTClient", "PJRTDevice", "PJRTBuffer", "PJRTProgram", "PJRTLoadedExecutable", "PJRTElementType",
-    "PJRTArrayPromise", "Dispatcher", "RTree"
+    "PJRTArrayPromise", "PJRTSkeleton", "PJRTDynamicSkeleton", "Dispatcher", "RTree"
   )) {
     methods$format <- c(methods$format, class)
     methods$print <- c(methods$print, class)
@@ -90,7 +94,8 @@ test_that("every object has its class, and prints and formats", {
   objects <- list(
     PJRTPlugin = pjrt_plugin("cpu"), PJRTClient = pjrt_client(), PJRTDevice = pjrt_device("cpu"), PJRTBuffer = x,
     PJRTProgram = program, PJRTLoadedExecutable = pjrt_compile(program), PJRTElementType = elt_type(x),
-    PJRTArrayPromise = as_array_async(x), Dispatcher = plain()$d, RTree = build_tree(1)
+    PJRTArrayPromise = as_array_async(x), PJRTSkeleton = pjrt_skeleton(program),
+    PJRTDynamicSkeleton = dynamic_skeleton(identity, 1), Dispatcher = plain()$d, RTree = build_tree(1)
   )
   for (class in names(objects)) {
     object <- objects[[class]]
