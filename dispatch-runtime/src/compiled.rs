@@ -163,7 +163,11 @@ pub(crate) struct Demand<'a> {
 
 impl Demand<'_> {
     /// Compiles a program and compares it with the demand; the program as the engine got it comes with it.
-    pub fn compile<O>(&self, program: Program<O>, compiler: Compiler) -> Result<(Compiled, Source)> {
+    pub fn compile<O>(
+        &self,
+        program: Program<O>,
+        compiler: impl FnOnce(Device, &Source) -> Result<Box<dyn engine::Executable>>,
+    ) -> Result<(Compiled, Source)> {
         let Program { source, claimed, .. } = program;
         let source = self.mark_donors(source)?;
         let executable = compiler(self.device, &source)?;

@@ -79,7 +79,7 @@ pub struct Program<O = Array> {
 }
 
 impl<O> Program<O> {
-    fn new(source: Source) -> Program<O> {
+    pub(crate) fn new(source: Source) -> Program<O> {
         Program { source, claimed: None, structure: PhantomData }
     }
 

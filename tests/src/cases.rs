@@ -1,8 +1,10 @@
 //! Values of the graph builder and what they should be, many of them in one program: compiling one costs 25 ms.
 
-use dispatch_runtime::ResultTree;
 use dispatch_runtime::graph::{Graph, Value};
 use dispatch_runtime::prelude::*;
+
+use crate::loaded::same_when_loaded;
+use dispatch_runtime::ResultTree;
 
 /// A program whose results are compared with numbers.
 ///
@@ -83,6 +85,7 @@ impl Cases {
         let inputs: Vec<Array> =
             self.inputs.iter().map(|input| client.upload(input.view(), device).unwrap()).collect();
         let results = executable.execute(&inputs.iter().collect::<Vec<_>>()).unwrap();
+        same_when_loaded(&program, &executable, &inputs, &results);
         let mut wrong = Vec::new();
         for (case, result) in self.cases.iter().zip(&results) {
             let got = result.to_vec::<f64>().unwrap();

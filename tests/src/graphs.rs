@@ -6,6 +6,8 @@ use dispatch_runtime::tree::ResultTree;
 use half::{bf16, f16};
 use num_complex::Complex;
 
+use crate::loaded::same_when_loaded;
+
 /// As many results as there are.
 pub struct Results(pub Vec<Value>);
 
@@ -19,11 +21,15 @@ impl ResultTree<Value> for Results {
 
 /// Compiles a program of these values and runs it once.
 pub fn run(client: Client, graph: &Graph, values: Vec<Value>, args: &[&HostArray]) -> Result<Vec<HostArray>> {
-    let executable = client.compile(graph.program(Results(values))?)?;
+    let program = graph.program(Results(values))?;
+    let executable = client.compile(&program)?;
     let args: Result<Vec<Array>> =
         args.iter().map(|arg| client.upload(arg.view(), client.default_device())).collect();
     let args = args?;
     let results = executable.execute(&args.iter().collect::<Vec<_>>())?;
+    if client.platform() == "cpu" {
+        same_when_loaded(&program, &executable, &args, &results);
+    }
     results.iter().map(to_host).collect()
 }
 

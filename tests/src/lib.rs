@@ -2,6 +2,7 @@
 
 pub mod cases;
 pub mod graphs;
+pub mod loaded;
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;

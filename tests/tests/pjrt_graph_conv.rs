@@ -23,7 +23,9 @@ impl Bench {
     fn run<const N: usize>(self, values: [Value; N]) -> Vec<Array> {
         let program = self.graph.unwrap().program(values).unwrap();
         let executable = Client::cpu().unwrap().compile(&program).unwrap();
-        executable.execute(&self.args.iter().collect::<Vec<_>>()).unwrap()
+        let results = executable.execute(&self.args.iter().collect::<Vec<_>>()).unwrap();
+        dispatch_tests::loaded::same_when_loaded(&program, &executable, &self.args, &results);
+        results
     }
 }
 

@@ -8,6 +8,7 @@ use super::{MemoryReport, SkeletonSlot};
 use crate::array::{head, tag};
 use crate::cache::Weigh;
 use crate::compiled::{Compiled, Compiler, Demand, by_engine};
+use crate::engine;
 use crate::engine::pjrt::{ModuleText, argument_names};
 use crate::executable::check_place;
 use crate::graph::Value;
@@ -35,6 +36,21 @@ pub(super) struct Baked {
     /// The program as text for others, once somebody composes it.
     pub module: OnceLock<Result<Arc<ModuleText>, String>>,
     pub memory: MemoryReport,
+    pub origin: Origin,
+}
+
+/// Where a [`Skeleton`](super::Skeleton) comes from; from [`origin`](super::Skeleton::origin).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It was made by this process. Its program may still have been in the client's store.
+    Baked,
+    /// It comes from a file, compiled.
+    Loaded,
+    /// It comes from a file, but its program was compiled anew.
+    Recompiled {
+        /// Why the compiled program in the file was not used.
+        reason: String,
+    },
 }
 
 /// An array that the program takes besides its inputs. It lives as long as the skeleton.
@@ -112,7 +128,7 @@ pub(super) fn compile<O>(
     program: Program<O>,
     results: Option<usize>,
     device: Device,
-    compiler: Compiler,
+    compiler: impl FnOnce(Device, &Source) -> Result<Box<dyn engine::Executable>>,
 ) -> Result<Baked> {
     slots.iter().try_for_each(|slot| slot.value().check().map(drop))?;
     let names: Box<[_]> = slots.iter().map(|slot| slot.value().name()).collect();
@@ -181,6 +197,7 @@ fn finish(
         captured,
         module: OnceLock::new(),
         memory,
+        origin: Origin::Baked,
     })
 }
 

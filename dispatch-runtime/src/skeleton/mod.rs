@@ -31,6 +31,8 @@ mod bake;
 mod capture;
 mod compose;
 mod dynamic;
+#[cfg(feature = "store")]
+mod file;
 mod input;
 mod into;
 mod memory;
@@ -44,6 +46,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
+pub use bake::Origin;
 pub use capture::capture;
 pub use compose::Bind;
 pub use dynamic::DynamicSkeleton;
@@ -245,6 +248,11 @@ impl<O> Skeleton<O> {
     /// For each input, whether a run [consumes](SkeletonSlot::donated) it.
     pub fn donated(&self) -> impl ExactSizeIterator<Item = bool> {
         (0..self.baked.heads.len()).map(|i| self.baked.donated.contains(&i))
+    }
+
+    /// Whether it was made by this process, or comes from a file.
+    pub fn origin(&self) -> &Origin {
+        &self.baked.origin
     }
 
     /// The client that compiled it.

@@ -89,6 +89,8 @@ pub(crate) fn size(sections: &[(Name, &[u8])]) -> u64 {
 pub(crate) struct Reader<R> {
     file: R,
     sections: Vec<Section>,
+    end: u64,
+    size: u64,
 }
 
 #[derive(Debug)]
@@ -100,8 +102,9 @@ struct Section {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Reads the header of a file of so many bytes.
-    pub fn new(mut file: R, kind: &Name, size: u64) -> Result<Reader<R>, Damage> {
+    /// Reads the header of what begins here in a file of so many bytes, and may end before it.
+    pub fn new(mut file: R, kind: &Name, begin: u64, size: u64) -> Result<Reader<R>, Damage> {
+        file.seek(SeekFrom::Start(begin))?;
         let mut header = [0; START + ROW * MOST + SUM];
         read(&mut file, &mut header[..START], size)?;
         if header[..8] != kind[..] {
@@ -120,7 +123,7 @@ impl<R: Read + Seek> Reader<R> {
         if header[end..end + SUM] != sum(&header[..end]) {
             return Err(Damage::Header);
         }
-        let mut next = (end + SUM) as u64;
+        let mut next = begin + (end + SUM) as u64;
         let mut sections = Vec::with_capacity(count);
         for row in header[START..end].chunks_exact(ROW) {
             let bytes = u64::from_le_bytes(row[8..16].try_into().expect("eight bytes"));
@@ -133,10 +136,23 @@ impl<R: Read + Seek> Reader<R> {
             });
             next = next.checked_add(bytes).ok_or(Damage::Header)?;
         }
-        if next != size {
+        if next > size {
             return Err(Damage::Size { expected: next, got: size });
         }
-        Ok(Reader { file, sections })
+        Ok(Reader { file, sections, end: next, size })
+    }
+
+    /// An error unless the file ends with the last section.
+    pub fn whole(self) -> Result<Reader<R>, Damage> {
+        match self.end == self.size {
+            true => Ok(self),
+            false => Err(Damage::Size { expected: self.end, got: self.size }),
+        }
+    }
+
+    /// Where the last section ends.
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// The content of a section, whole and unchanged.
@@ -185,7 +201,7 @@ mod tests {
 
     /// Reads all of these sections.
     fn read_all(file: &[u8], names: &[Name]) -> Result<Vec<Vec<u8>>, Damage> {
-        let mut reader = Reader::new(Cursor::new(file), KIND, file.len() as u64)?;
+        let mut reader = Reader::new(Cursor::new(file), KIND, 0, file.len() as u64)?.whole()?;
         names.iter().map(|name| reader.section(name)).collect()
     }
 
@@ -248,7 +264,7 @@ mod tests {
         let mut newer = file(&SECTIONS);
         newer[8] = 2;
         assert_eq!(read_all(&newer, &[]).unwrap_err().to_string(), "its format has the version 2, not 1");
-        let other = Reader::new(Cursor::new(&newer), b"\x89other \n", 1).unwrap_err();
+        let other = Reader::new(Cursor::new(&newer), b"\x89other \n", 0, 1).unwrap_err();
         assert_eq!(other.to_string(), "it is a file of another kind");
     }
 }

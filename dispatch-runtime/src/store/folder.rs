@@ -267,6 +267,15 @@ pub(crate) mod trust {
         for_user(OpenOptions::new().create(true)).open(path)
     }
 
+    /// A new file that only the user can write.
+    pub fn create_readable(path: &Path) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        let options = for_user(options.create_new(true));
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o644);
+        options.open(path)
+    }
+
     fn for_user(options: &mut OpenOptions) -> &mut OpenOptions {
         options.read(true).write(true).truncate(false);
         #[cfg(unix)]

@@ -33,7 +33,8 @@
 //! (`XLA_FLAGS` and its like), the device. So a plugin that was updated, another processor, or a flag more mean that the
 //! program is compiled anew. What is not known for sure is not kept at all: programs of a plugin that was replaced while the
 //! process runs, of flags that stand in a file or ask for dumps, of variables that were changed after the plugin was loaded,
-//! of other platforms than CPUs, of other systems than Linux.
+//! of other platforms than CPUs, of other systems than Linux. Nor are programs that the plugin cannot give away: the CPU
+//! plugins cannot when there is a sort by plain order in it.
 //!
 //! Functions that a program calls ([`ffi`](crate::ffi)) are no part of it: it finds them by their names when it is loaded,
 //! and a name that nobody has registered is the same error as in a compile.
@@ -56,8 +57,8 @@
 //! user alone (mode 700), and files that are another user's, writable by others, or links, are refused. The checksums are
 //! against damage, not against malice.
 
-mod container;
-mod folder;
+pub(crate) mod container;
+pub(crate) mod folder;
 mod key;
 
 use std::fmt;
@@ -305,7 +306,7 @@ impl Store {
                 return Found::Nothing;
             }
         };
-        let code = Reader::new(&file, KIND, size).and_then(|mut reader| {
+        let code = Reader::new(&file, KIND, 0, size).and_then(Reader::whole).and_then(|mut reader| {
             let is_same = reader.section(KEY)? == key.bytes();
             is_same.then(|| reader.section(CODE)).transpose()
         });

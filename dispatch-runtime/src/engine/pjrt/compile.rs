@@ -128,7 +128,7 @@ pub(super) unsafe fn load_compiled(
     // SAFETY: by the caller's promise.
     let loaded = unsafe { serialize::deserialize(shared, bytes)? };
     let mut executable = finish(shared, loaded, source, device, options.is_some())?;
-    executable.set_loaded();
+    executable.set_loaded_from(bytes);
     Ok(executable)
 }
 

@@ -32,8 +32,9 @@ pub struct PjrtExecutable {
     outputs: Vec<Aval>,
     aliased: Vec<bool>,
     size_bytes: u64,
-    /// Whether it was compiled by another process or earlier, and only loaded here.
-    is_loaded: bool,
+    /// The bytes that it was loaded from, if it was not compiled here. XLA cannot serialize such an executable: it leaves out
+    /// the machine code, without an error, and what is loaded of that fails when it runs.
+    loaded_from: Option<Box<[u8]>>,
     loaded: Arc<Loaded>,
     /// The context of executions that are given no data, if the program has custom calls.
     context: Option<NonNull<PJRT_ExecuteContext>>,
@@ -156,16 +157,17 @@ impl PjrtExecutable {
             outputs,
             aliased,
             size_bytes,
-            is_loaded: false,
+            loaded_from: None,
             loaded,
             _own: own,
             context,
         }
     }
 
-    /// Says that it was not compiled here.
-    pub(super) fn set_loaded(&mut self) {
-        self.is_loaded = true;
+    /// Says that it was not compiled here, but loaded from these bytes.
+    pub(super) fn set_loaded_from(&mut self, bytes: &[u8]) {
+        self.size_bytes += bytes.len() as u64;
+        self.loaded_from = Some(bytes.into());
     }
 
     /// The plugin's executable, `PJRT_LoadedExecutable*`; alive as long as `self`.
@@ -269,11 +271,14 @@ unsafe impl Executable for PjrtExecutable {
     }
 
     fn serialize(&self) -> Result<Option<Vec<u8>>> {
-        serialize::serialize(&describe::Owned::of(self.shared.plugin, self.ptr)?)
+        match &self.loaded_from {
+            Some(bytes) => Ok(Some(bytes.to_vec())),
+            None => serialize::serialize(&describe::Owned::of(self.shared.plugin, self.ptr)?),
+        }
     }
 
     fn is_loaded(&self) -> bool {
-        self.is_loaded
+        self.loaded_from.is_some()
     }
 
     fn takes_bytes(&self) -> bool {

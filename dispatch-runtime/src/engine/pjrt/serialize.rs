@@ -10,7 +10,8 @@ use super::executable::Loaded;
 use super::inspect::if_told;
 use crate::Result;
 
-/// An executable as bytes; none if the plugin cannot, or not for this program.
+/// An executable as bytes; none if the plugin cannot, or not for this program: XLA on CPU cannot for sorts whose order it
+/// recognises.
 pub(super) fn serialize(executable: &Owned) -> Result<Option<Vec<u8>>> {
     // SAFETY: the executable is alive. The bytes live until their owner is deleted, once; they are copied before that.
     unsafe {
