@@ -142,9 +142,8 @@ fn each_result_gets_the_memory_that_is_given_for_it() {
     let skeleton = parts.into_skeleton(&client(), &[&x]).unwrap();
     let run = |value: f32, into: Parts<Array>| skeleton.run_into(&[&f32s(n, value)], into).unwrap();
     let first = skeleton.run(&[&f32s(n, 0.0)]).unwrap();
-    let places = |parts: &Parts<Array>| {
-        [&parts.half, &parts.pair[0], &parts.pair[1], &parts.flag].map(|array| address(array))
-    };
+    let places =
+        |parts: &Parts<Array>| [&parts.half, &parts.pair[0], &parts.pair[1], &parts.flag].map(address);
     let expected = places(&first);
     let second = run(1.0, first);
     assert_eq!(places(&second), expected);

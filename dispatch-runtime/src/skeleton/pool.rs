@@ -28,9 +28,10 @@ use crate::{Array, Aval, Error, Result};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// It pays where results are so large that the system has to find memory for them: with the default plugin a run of
-/// `x * 2 + 1` gains nothing below 32 MiB of results, and takes half the time above. Where
-/// [`reuses_memory`](Skeleton::reuses_memory) says no, a pool keeps nothing and runs as the skeleton does.
+/// It pays where results are so large that the system has to find memory for them. A run of `x * 2 + 1` through a pool takes
+/// about 0.3 times as long as one of the skeleton for 64 MiB of results, 0.7 for 16 MiB, with the default plugin 0.8 to 0.9
+/// from 256 KiB on, and gains nothing below. Where [`reuses_memory`](Skeleton::reuses_memory) says no, a pool keeps nothing and
+/// runs as the skeleton does.
 pub struct BufferPool<O = Array> {
     skeleton: Skeleton<O>,
     /// The distinct layouts of results.

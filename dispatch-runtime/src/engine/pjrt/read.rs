@@ -32,8 +32,9 @@ pub(super) unsafe fn await_ready(plugin: &Plugin, buffer: NonNull<PJRT_Buffer>) 
     }
 }
 
-/// As long as a thread takes, about, to fall asleep and to be woken on another processor.
-const A_WHILE: Duration = Duration::from_micros(40);
+/// Less than a thread takes to fall asleep and to be woken on another processor: 20 µs, measured on an idle machine. On a busy
+/// one, where the plugin's thread may wait for this very processor, it is lost.
+const A_WHILE: Duration = Duration::from_micros(15);
 
 /// Looks whether an event has come, again and again, for a while in which sleeping would take longer. The programs that
 /// are just too large for their caller's thread end in it: 10 000 floats take XLA's threads 5 to 10 µs.
