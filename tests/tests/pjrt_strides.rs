@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use dispatch_runtime::prelude::*;
+use dispatch_runtime::skeleton::SkeletonSlot;
 use half::{bf16, f16};
 use num_complex::{Complex32, Complex64};
 use proptest::prelude::*;
@@ -41,12 +42,17 @@ impl Case {
     }
 
     fn view(&self) -> HostView<'_> {
+        self.try_view().unwrap()
+    }
+
+    /// None if the layout reaches out of the data.
+    fn try_view(&self) -> Option<HostView<'_>> {
         macro_rules! typed {
             ($($dtype:ident = $type:ty),*) => {
                 match self.dtype {
                     $(DType::$dtype => {
                         let data = self.data.as_slice::<$type>().unwrap();
-                        HostView::strided(data, &self.shape, &self.strides, self.offset).unwrap()
+                        HostView::strided(data, &self.shape, &self.strides, self.offset).ok()
                     })*
                 }
             };
@@ -167,6 +173,44 @@ fn any_strided_view_is_uploaded_as_its_elements_stand_by_index() {
             prop_assert_eq!(&uploaded(Client::host(), &case), &expected);
             let copy = HostArray::from_view(case.view());
             prop_assert_eq!(copy.bytes(), &expected[..]);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn a_skeleton_takes_exactly_the_layout_of_its_slot() {
+    // Another layout of the same dtype and shape: one of the many that differ a little.
+    let with_other = (cases(), any::<prop::sample::Index>(), -1i64..2, 0usize..2).prop_map(
+        |(case, which, change, offset)| {
+            let mut other = Case { offset: case.offset + offset, ..case.clone() };
+            if !other.strides.is_empty() {
+                other.strides[which.index(case.shape.len())] += change;
+            }
+            (case, other)
+        },
+    );
+    runs(150)
+        .run(&with_other, |(case, other)| {
+            let aval = Aval::strided(case.dtype, &case.shape, &case.strides, case.offset).unwrap();
+            prop_assert_eq!(&case.view().aval(), &aval);
+            let slot = SkeletonSlot::of(&aval);
+            let same = slot.value().into_skeleton(&client(), &[&slot]).unwrap();
+            let result = same.run(&[case.view()]).unwrap();
+            let mut bytes = vec![0; result.len() * case.dtype.size()];
+            result.read_bytes(&mut bytes).unwrap();
+            prop_assert_eq!(bytes, case.expected());
+
+            // Where nobody steps there is no difference.
+            let steps = |d: usize| !case.shape.contains(&0) && case.shape[d] != 1;
+            let differs = (0..case.shape.len()).any(|d| steps(d) && case.strides[d] != other.strides[d])
+                || (other.offset != case.offset && !case.shape.contains(&0));
+            let other_aval = Aval::strided(other.dtype, &other.shape, &other.strides, other.offset);
+            let Ok(other_aval) = other_aval else { return Ok(()) };
+            prop_assert_eq!(other_aval != aval, differs);
+            if let Some(view) = other.try_view() {
+                prop_assert_eq!(same.run(&[view]).is_err(), differs);
+            }
             Ok(())
         })
         .unwrap();
