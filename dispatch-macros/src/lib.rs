@@ -56,7 +56,7 @@ use proc_macro::TokenStream;
 /// static.
 ///
 /// **`#[dynamic(dtype = …, shape = …, donate)] name: Aval`** is an array. A call takes an `Array` or a reference to
-/// one, a host scalar, a slice, or `(&slice, shape)`.
+/// one, a host scalar, a slice, `(&slice, shape)`, or a `HostView`, which may have strides.
 ///
 /// | dtype | allows |
 /// |---|---|

@@ -318,3 +318,21 @@ fn families_take_host_views_of_any_layout() {
     assert!(told.ends_with("at index [0, 2]"), "{told}");
     assert!(family.call(&array, HostView::strided(&DATA, &[3, 2], &[1, 3], 0).unwrap()).is_err());
 }
+
+#[test]
+fn host_data_for_a_donated_slot_is_consumed_by_the_run_only() {
+    let x = slot(&[2, 2]).strided([1, 2], 0).donated();
+    let y = SkeletonSlot::new(DType::F32, [2, 2]).named("y");
+    let skeleton = (&x * 10.0 + &y).into_skeleton(&client(), &[&x, &y]).unwrap();
+    let columns = HostView::column_major(&DATA[..4], &[2, 2]).unwrap();
+    let y = client().array(&[1f32; 4], [2, 2]).unwrap();
+    for _ in 0..3 {
+        let result = skeleton.run(&[columns.into(), Input::from(&y)]).unwrap();
+        assert_eq!(f32s(&result), [11.0, 31.0, 21.0, 41.0]);
+    }
+    let room = client().array(&[0f32; 4], [2, 2]).unwrap();
+    let result = skeleton.run_into(&[columns.into(), Input::from(&y)], room).unwrap();
+    assert_eq!(f32s(&result), [11.0, 31.0, 21.0, 41.0]);
+    let wrong = skeleton.run_into(&[HostView::new(&DATA[..4], &[2, 2]).unwrap(); 2], result).unwrap_err();
+    assert_eq!((wrong.code(), wrong.argument()), ("layout", Some("x")));
+}
