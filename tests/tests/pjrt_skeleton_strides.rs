@@ -303,7 +303,7 @@ fn families_take_host_views_of_any_layout() {
     let doubles: Vec<f64> = (1..=12).map(f64::from).collect();
     // Of another dtype as well, which is converted.
     let every_second = HostView::strided(&doubles, &[2, 3], &[6, 2], 1).unwrap();
-    let result = family.call(&columns, &every_second).unwrap();
+    let result = family.call(columns, every_second).unwrap();
     assert_eq!(f32s(&result), [12.0, 34.0, 56.0, 28.0, 50.0, 72.0]);
     let array = client().array(&DATA, [2, 3]).unwrap();
     let result = family.call(&array, columns).unwrap();
