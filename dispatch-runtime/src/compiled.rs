@@ -155,7 +155,8 @@ pub(crate) struct Demand<'a> {
     pub owner: &'a str,
     /// The device that it is to run on.
     pub device: Device,
-    /// Each argument: its path, what it is, and whether it is donated. None: whatever the program takes.
+    /// Each argument: its path, what it is, and whether it is donated. None: whatever the program takes, and
+    /// takes over.
     pub leaves: Option<&'a [(String, Aval, bool)]>,
     /// The number of results. None: as many as the program gives.
     pub results: Option<usize>,
@@ -218,15 +219,11 @@ impl Demand<'_> {
 
     /// A program that takes over an argument which nobody gave it would leave its caller with a dead array.
     fn check_aliases(&self, aliased: &[bool]) -> Result<()> {
-        let donated = |i: usize| self.known().get(i).is_some_and(|(_, _, donated)| *donated);
-        match aliased.iter().enumerate().position(|(i, &aliased)| aliased && !donated(i)) {
-            Some(i) => {
-                let path = self.known().get(i).map_or_else(|| (i + 1).to_string(), |(path, ..)| path.clone());
-                self.wrong(
-                    format!("must leave `{path}` to the caller, since it is not donated"),
-                    "it takes it over".into(),
-                )
-            }
+        match aliased.iter().zip(self.known()).find(|(aliased, (_, _, donated))| **aliased && !donated) {
+            Some((_, (path, ..))) => self.wrong(
+                format!("must leave `{path}` to the caller, since it is not donated"),
+                "it takes it over".into(),
+            ),
             None => Ok(()),
         }
     }

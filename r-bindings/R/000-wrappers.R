@@ -324,13 +324,18 @@
   .Call(savvy_rs_skeleton__impl, `program`, `names`, `dtypes`, `shapes`, `device`)
 }
 
-# What there is to print: names of the slots, empty where there is none, their layouts, the results, and the device.
+# What there is to print: names of the slots, empty where there is none, their layouts and whether they are donated, the
+# results, the device, and the file that it comes from.
 `rs_skeleton_about` <- function(`x`) {
   .Call(savvy_rs_skeleton_about__impl, `x`)
 }
 
 `rs_skeleton_device` <- function(`x`) {
   .Call(savvy_rs_skeleton_device__impl, `x`)
+}
+
+`rs_skeleton_load` <- function(`path`, `device`) {
+  .Call(savvy_rs_skeleton_load__impl, `path`, `device`)
 }
 
 `rs_skeleton_memory` <- function(`skeleton`) {
@@ -340,6 +345,10 @@
 # Runs a skeleton.
 `rs_skeleton_run` <- function(`skeleton`, `inputs`) {
   .Call(savvy_rs_skeleton_run__impl, `skeleton`, `inputs`)
+}
+
+`rs_skeleton_save` <- function(`skeleton`, `path`) {
+  .Call(savvy_rs_skeleton_save__impl, `skeleton`, `path`)
 }
 
 # The words of a static value, for the tests.

@@ -18,7 +18,7 @@
 #' | back to R | [as_array()], [as_raw()], [await()], [is_ready()], [as_array_async()] |
 #' | programs | [pjrt_program()], [pjrt_compile()], [pjrt_execute()], [inspect_hlo()] |
 #' | functions that programs can call | [custom_call_targets] |
-#' | skeletons: inputs of fixed layouts | [pjrt_skeleton()], [run()], [memory_report()], [dynamic_skeleton()], [skeleton_stats()] |
+#' | skeletons: inputs of fixed layouts | [pjrt_skeleton()], [run()], [memory_report()], [save_skeleton()], [load_skeleton()], [dynamic_skeleton()], [skeleton_stats()] |
 #' | compiled programs in the next session | [pjrt_cache()], [pjrt_cache_clear()] |
 #' | dispatchers | [dispatcher()], [dispatch()], [dispatch_explain()], [expect_no_compile()], [dispatcher_stats()] |
 #' | functions of other packages, made of Rust | [family_stats()], [family_explain()], [family_warm()], [family_clear()] |

@@ -60,7 +60,7 @@ pjrt_program <- function(src = NULL, path = NULL, format = c("mlir", "hlo")) {
   } else {
     expect_choice(format, c("mlir", "hlo"), "\"mlir\" or \"hlo\"")
   }
-  .Call(savvy_rs_program__impl, src, if (is.character(path) && all(Encoding(path) != "bytes")) path.expand(path) else path, format)
+  .Call(savvy_rs_program__impl, src, expanded(path), format)
 }
 
 #' @rdname pjrt_program

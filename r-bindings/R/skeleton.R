@@ -31,8 +31,11 @@
 #' @section Errors:
 #' Before anything runs, by the name of the slot, or as `...[[2]]` where it has none: an input that is missing, too many, or of
 #' a name that no slot has; one of another dtype or shape than the slot's, on another device, donated or released; R data
-#' that the dtype does not hold. `pjrt_skeleton()` refuses slots that are not what the program takes, and a program that
-#' takes over the memory of its inputs.
+#' that the dtype does not hold. `pjrt_skeleton()` refuses slots that are not what the program takes.
+#'
+#' @section Donated inputs:
+#' Without `slots`, a program may take over the memory of an input for a result, as with [pjrt_execute()]. The buffer is gone
+#' afterwards: using it is an error, and so is passing it twice. Of R's own data it is the uploaded copy.
 #'
 #' @param program A [program][pjrt_program()], or StableHLO as text.
 #' @param slots A list or character vector of layouts, with names or without; `NULL` for those that the program takes.
@@ -142,7 +145,7 @@ platform.PJRTSkeleton <- function(x, ...) rs_device_platform(rs_skeleton_device(
 #' @export
 format.PJRTSkeleton <- function(x, ...) {
   about <- rs_skeleton_about(x)
-  inputs <- paste0(about$names, ifelse(nzchar(about$names), ": ", ""), about$inputs)
+  inputs <- paste0(about$names, ifelse(nzchar(about$names), ": ", ""), about$inputs, ifelse(about$donated, " donated", ""))
   list_of <- function(x) sprintf("(%s)", paste(x, collapse = ", "))
   sprintf("<PJRTSkeleton %s -> %s on %s>", list_of(inputs), list_of(about$outputs), about$device)
 }
@@ -153,6 +156,10 @@ print.PJRTSkeleton <- function(x, ...) {
   cat(format(x), "\n", sep = "")
   report <- memory_report(x)
   cat("at most ", text_of_bytes(report$peak_bytes), " for a run, ", counted(report$allocations, "allocation"), "\n", sep = "")
+  origin <- rs_skeleton_about(x)$origin
+  if (nzchar(origin)) {
+    cat(origin, "\n", sep = "")
+  }
   invisible(x)
 }
 
@@ -181,3 +188,46 @@ text_of_bytes <- function(n) {
   unit <- min(floor(log2(n) / 10), 4)
   sprintf("%.4g %s (%s)", n / 2^(10 * unit), c("MiB", "GiB", "TiB")[[unit - 1]], exact)
 }
+
+#' Skeletons in files
+#'
+#' `save_skeleton()` saves a [skeleton][pjrt_skeleton()] to a file, and `load_skeleton()` makes one of a file, in this session or
+#' another one, on this machine or another one. (`saveRDS()` cannot: the content of a skeleton is not R's.)
+#'
+#' A file has the program, the names and layouts of its slots, and the compiled program where the plugin gives it away. What is
+#' compiled is used where the build of the plugin, the features of the processor and the settings are the same, and the
+#' file is yours and was not damaged; otherwise the program is compiled anew, and `print()` says why. See [pjrt_cache()] for
+#' what has to be the same.
+#'
+#' The file appears whole or not at all, in place of one that is there. It is machine code: who can write to it decides what
+#' runs where it is loaded. So what others can write to is compiled anew.
+#'
+#' @inheritParams pjrt_skeleton
+#' @param path The path of a file.
+#' @return `save_skeleton()` gives the skeleton, invisibly; `load_skeleton()` a `PJRTSkeleton`.
+#'
+#' @section Errors:
+#' A file that cannot be written or read, that is no skeleton, or whose program was damaged: the code is `"file"`.
+#' @seealso [pjrt_cache()], which keeps whatever is compiled.
+#' @export
+#' @examplesIf pjrtdispatch::plugins_downloaded("cpu")
+#' skeleton <- pjrt_skeleton("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+#'   %y = stablehlo.cosine %x : tensor<3xf32>
+#'   return %y : tensor<3xf32>
+#' }")
+#' file <- tempfile(fileext = ".skeleton")
+#' save_skeleton(skeleton, file)
+#' loaded <- load_skeleton(file)
+#' loaded
+#' run(loaded, x = c(0, 1, 2))
+save_skeleton <- function(skeleton, path) {
+  rs_skeleton_save(skeleton, expanded(path))
+  invisible(skeleton)
+}
+
+#' @rdname save_skeleton
+#' @export
+load_skeleton <- function(path, device = NULL) rs_skeleton_load(expanded(path), device)
+
+# A path with the home of the user for `~`; what is no path is refused by Rust.
+expanded <- function(path) if (is.character(path) && all(Encoding(path) != "bytes")) path.expand(path) else path

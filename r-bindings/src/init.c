@@ -405,6 +405,11 @@ SEXP savvy_rs_skeleton_device__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_skeleton_load__impl(SEXP c_arg__path, SEXP c_arg__device) {
+    SEXP res = savvy_rs_skeleton_load__ffi(c_arg__path, c_arg__device);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_skeleton_memory__impl(SEXP c_arg__skeleton) {
     SEXP res = savvy_rs_skeleton_memory__ffi(c_arg__skeleton);
     return handle_result(res);
@@ -412,6 +417,11 @@ SEXP savvy_rs_skeleton_memory__impl(SEXP c_arg__skeleton) {
 
 SEXP savvy_rs_skeleton_run__impl(SEXP c_arg__skeleton, SEXP c_arg__inputs) {
     SEXP res = savvy_rs_skeleton_run__ffi(c_arg__skeleton, c_arg__inputs);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_skeleton_save__impl(SEXP c_arg__skeleton, SEXP c_arg__path) {
+    SEXP res = savvy_rs_skeleton_save__ffi(c_arg__skeleton, c_arg__path);
     return handle_result(res);
 }
 
@@ -590,8 +600,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_skeleton__impl", (DL_FUNC) &savvy_rs_skeleton__impl, 5},
     {"savvy_rs_skeleton_about__impl", (DL_FUNC) &savvy_rs_skeleton_about__impl, 1},
     {"savvy_rs_skeleton_device__impl", (DL_FUNC) &savvy_rs_skeleton_device__impl, 1},
+    {"savvy_rs_skeleton_load__impl", (DL_FUNC) &savvy_rs_skeleton_load__impl, 2},
     {"savvy_rs_skeleton_memory__impl", (DL_FUNC) &savvy_rs_skeleton_memory__impl, 1},
     {"savvy_rs_skeleton_run__impl", (DL_FUNC) &savvy_rs_skeleton_run__impl, 2},
+    {"savvy_rs_skeleton_save__impl", (DL_FUNC) &savvy_rs_skeleton_save__impl, 2},
     {"savvy_rs_static_words__impl", (DL_FUNC) &savvy_rs_static_words__impl, 1},
     {"savvy_rs_tree_build__impl", (DL_FUNC) &savvy_rs_tree_build__impl, 1},
     {"savvy_rs_tree_child_kinds__impl", (DL_FUNC) &savvy_rs_tree_child_kinds__impl, 1},

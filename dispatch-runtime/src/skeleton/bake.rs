@@ -147,7 +147,8 @@ pub(super) fn compile<O>(
     finish(device, compiled, unmarked.unwrap_or(source), names, inputs, captured, donated)
 }
 
-/// Compiles a program for the arguments that it takes, under the names that its text has for them.
+/// Compiles a program for the arguments that it takes, under the names that its text has for them. Donated are those whose
+/// memory it takes over.
 pub(super) fn compile_as_is<O>(
     program: Program<O>,
     results: Option<usize>,
@@ -162,7 +163,9 @@ pub(super) fn compile_as_is<O>(
         _ => None,
     };
     let names = names.unwrap_or_else(|| vec![None; inputs.len()]);
-    finish(device, compiled, source, names.into(), inputs, Box::default(), Box::default())
+    let aliased = compiled.executable().aliased();
+    let donated = (0..inputs.len()).filter(|&i| aliased[i]).collect();
+    finish(device, compiled, source, names.into(), inputs, Box::default(), donated)
 }
 
 pub(super) const OWNER: &str = "the skeleton";

@@ -40,10 +40,13 @@ scenarios <- list(
   skeletons = function() {
     s <- pjrt_skeleton(program("tensor<3xf32>"), c(n = "f32[3]"))
     d <- dynamic_skeleton(function(inputs) {
-      pjrt_skeleton(program(sprintf("tensor<%sxf64>", inputs[[1]]$shape)), slots = inputs)
+      pjrt_skeleton(program(sprintf("tensor<%s>", paste(c(inputs[[1]]$shape, inputs[[1]]$dtype), collapse = "x"))), slots = inputs)
     }, 2)
     broken <- dynamic_skeleton(function(inputs) if (length(inputs) == 1) stop("never") else run(broken, 1), 2)
+    file <- tempfile()
+    save_skeleton(s, file)
     list(
+      as_array(run(load_skeleton(file), n = 1:3)), said(load_skeleton(tempdir())) != "",
       as_array(run(s, n = 1:3)), as_array(run(s, array_of(c(1, 2, 3)))), format(s), unclass(memory_report(s)),
       lapply(c(1, 2, 3, 1), function(n) as_array(run(d, as.numeric(seq_len(n))))), skeleton_stats(d)[1:6], capture.output(print(d)),
       said(run(s, m = 1)), said(run(s, n = 1, n = 2)), said(run(s, letters)), said(run(s)), said(run(broken, 1)),

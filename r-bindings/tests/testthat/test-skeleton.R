@@ -145,13 +145,94 @@ test_that("slots are given in several forms, and have to be what the program tak
   refused(c("f32[4000000000000,4000000000000]", "bool[]"), "shape", "argument `slots[[1]]`: expected a shape with fewer elements")
 })
 
-test_that("a program that cannot be compiled is an error, and so is one that takes its inputs over", {
+test_that("a program that cannot be compiled is an error", {
   expect_fault(pjrt_skeleton("nonsense"), "pjrt", "custom op 'nonsense' is unknown")
   expect_fault(pjrt_skeleton(3), "type", "argument `program`: expected a PJRTProgram, got a double value", "program")
   expect_fault(two(device = "cpu:9"), "value", "argument `device`: expected one of the devices cpu:0, cpu:1", "device")
-  eats <- identity_of("tensor<4xf32>", " {tf.aliasing_output = 0 : i32}")
-  expect_fault(pjrt_skeleton(eats), "program", "must leave `1` to the caller, since it is not donated, it takes it over")
-  expect_fault(pjrt_skeleton(eats, c(x = "f32[4]")), "program", "must leave `x` to the caller")
+})
+
+test_that("a program may take the memory of its inputs over if nobody says what they are", {
+  double <- "func.func @main(%x: tensor<4xf32> {tf.aliasing_output = 0 : i32}, %y: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %x, %y : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }"
+  s <- pjrt_skeleton(double)
+  expect_identical(format(s), "<PJRTSkeleton (x: f32[4] donated, y: f32[4]) -> (f32[4]) on cpu:0>")
+  x <- pjrt_buffer(c(1, 2, 3, 4))
+  expect_fault(run(s, x, x), "donated", "argument `")
+  expect_identical(as.vector(as_array(run(s, x, 1:4))), c(2, 4, 6, 8))
+  expect_fault(as_array(x), "donated", "the array was donated")
+  expect_fault(run(s, x, 1:4), "donated", "argument `x`: the array was donated to an earlier call and is gone", "x")
+  # Of R's own data it is the copy.
+  data <- c(1, 2, 3, 4)
+  for (i in 1:3) run(s, data, data)
+  expect_identical(data, c(1, 2, 3, 4))
+  expect_fault(
+    pjrt_skeleton(double, c(a = "f32[4]", "f32[4]")), "program", "must leave `a` to the caller, since it is not donated"
+  )
+})
+
+test_that("a skeleton comes back from its file, in this session and another one", {
+  dir <- tempfile()
+  dir.create(dir)
+  on.exit(unlink(dir, recursive = TRUE))
+  file <- file.path(dir, "a skeleton")
+  s <- two()
+  expect_identical(expect_invisible(save_skeleton(s, file)), s)
+  loaded <- load_skeleton(file)
+  expect_identical(format(loaded), format(s))
+  expect_identical(memory_report(loaded), memory_report(s))
+  expect_identical(values(run(loaded, y = 7, x = 1:4)), list(c(1, 2, 3, 4), 7L))
+  expect_fault(run(loaded, 1:3, 7), "shape", "argument `x`: expected shape [4], got [3]", "x")
+
+  expect_output(print(load_skeleton(file, device = "cpu:1")), "from a file, and compiled anew: it was compiled with another ")
+  expect_identical(device(load_skeleton(file, device = "cpu:1")), pjrt_device("cpu:1"))
+  consumes <- pjrt_skeleton("func.func @main(%x: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> tensor<2xf32> {
+    %0 = stablehlo.add %x, %x : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }")
+  save_skeleton(consumes, file)
+  loaded <- load_skeleton(file)
+  x <- pjrt_buffer(c(1, 2))
+  expect_identical(as.vector(as_array(run(loaded, x))), c(2, 4))
+  expect_fault(run(loaded, x), "donated", "argument `x`", "x")
+
+  made <- c(
+    sprintf("file <- %s", deparse(file)),
+    "s <- pjrt_skeleton('func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }')",
+    "save_skeleton(s, file)"
+  )
+  expect_identical(run_r(made)$status, 0L)
+  out <- run_r(c(made[1], "s <- load_skeleton(file)", "print(s)", "cat(as_array(run(s, x = 1:2)), '\\n')"))$out
+  expect_identical(out[1], "<PJRTSkeleton (x: f32[2]) -> (f32[2]) on cpu:0>")
+  expect_identical(out[3:4], c("loaded from a file", "1 2 "))
+})
+
+test_that("a file that is no skeleton, or a damaged one, is told of", {
+  dir <- tempfile()
+  dir.create(dir)
+  on.exit(unlink(dir, recursive = TRUE))
+  file <- file.path(dir, "s")
+  expect_fault(load_skeleton(file), "file", file)
+  expect_fault(load_skeleton(dir), "file", dir)
+  expect_fault(load_skeleton(1), "type", "argument `path`: expected a string, got a double value", "path")
+  expect_fault(save_skeleton(1, file), "type", "argument `skeleton`: expected a PJRTSkeleton, got a double value", "skeleton")
+  expect_fault(save_skeleton(two(), file.path(dir, "no", "such")), "file", "cannot be written")
+  expect_fault(save_skeleton(two(), NA), "type", "argument `path`: expected a string, got NA", "path")
+  writeLines("text", file)
+  expect_fault(load_skeleton(file), "file", file)
+  save_skeleton(two(), file)
+  bytes <- readBin(file, "raw", file.size(file))
+  flipped <- function(at) {
+    writeBin(replace(bytes, at, xor(bytes[at], as.raw(1))), file)
+    load_skeleton(file)
+  }
+  expect_fault(flipped(100), "file", file)
+  anew <- flipped(length(bytes) - 100)
+  expect_output(print(anew), "from a file, and compiled anew: the compiled program in the file cannot be used", fixed = TRUE)
+  expect_identical(values(run(anew, 1:4, 7)), list(c(1, 2, 3, 4), 7L))
+  writeBin(bytes[seq_len(50)], file)
+  expect_fault(load_skeleton(file), "file", file)
 })
 
 test_that("a skeleton is for one device", {

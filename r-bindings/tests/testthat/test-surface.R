@@ -40,7 +40,8 @@ more <- list(
   register_r_handler = alist(name = , f = ),
   pjrt_skeleton = alist(program = , slots = NULL, device = NULL), run = alist(.skeleton = , ... = ),
   memory_report = alist(skeleton = ), dynamic_skeleton = alist(build = , capacity = ), skeleton_stats = alist(x = ),
-  skeleton_clear = alist(x = ), pjrt_cache = alist(), pjrt_cache_clear = alist()
+  skeleton_clear = alist(x = ), save_skeleton = alist(skeleton = , path = ),
+  load_skeleton = alist(path = , device = NULL), pjrt_cache = alist(), pjrt_cache_clear = alist()
 )
 
 # Without tengen, whose generics take the place of ours and have arguments of their own.

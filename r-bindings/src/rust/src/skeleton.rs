@@ -1,7 +1,7 @@
 //! Skeletons.
 
 use dispatch_r::client::{device_object, read_device};
-use dispatch_r::runtime::skeleton::SkeletonSlot;
+use dispatch_r::runtime::skeleton::{Origin, SkeletonSlot};
 use dispatch_r::runtime::Aval;
 use dispatch_r::skeleton::{self, Dynamic, Skeleton};
 use dispatch_r::{arg, describe, entry, make, wrap, Arg, Fault, Result, Root, SEXP};
@@ -56,18 +56,26 @@ fn rs_skeleton_run(skeleton: savvy::Sexp, inputs: savvy::Sexp) -> savvy::Result<
     entry(|| skeleton::run(arg(&skeleton, ".skeleton").handle()?, arg(&inputs, "...")))
 }
 
-/// What there is to print: names of the slots, empty where there is none, their layouts, the results, and the device.
+/// What there is to print: names of the slots, empty where there is none, their layouts and whether they are donated, the
+/// results, the device, and the file that it comes from.
 #[savvy]
 fn rs_skeleton_about(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let skeleton: &Skeleton = arg(&x, "x").handle()?;
         let names: Vec<&str> = skeleton.names().map(Option::unwrap_or_default).collect();
+        let origin = match skeleton.origin() {
+            Origin::Baked => String::new(),
+            Origin::Loaded => "loaded from a file".to_owned(),
+            Origin::Recompiled { reason } => format!("from a file, and compiled anew: {reason}"),
+        };
         let list = |avals: &[Aval]| make::strings(&avals.iter().map(describe::aval).collect::<Vec<_>>());
         list_of(&[
             ("names", make::strings(&names)?),
             ("inputs", list(skeleton.inputs())?),
             ("outputs", list(skeleton.outputs())?),
+            ("donated", make::flags(&skeleton.donated().collect::<Vec<_>>())?),
             ("device", make::string(&skeleton.device().to_string())?),
+            ("origin", make::string(&origin)?),
         ])
     })
 }
@@ -88,6 +96,23 @@ fn rs_skeleton_memory(skeleton: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
             ("argument_bytes", number(report.argument_bytes)?),
             ("allocations", number(report.allocations)?),
         ])
+    })
+}
+
+#[savvy]
+fn rs_skeleton_save(skeleton: savvy::Sexp, path: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let path = arg(&path, "path").string()?;
+        arg(&skeleton, "skeleton").handle::<Skeleton>()?.save(path)?;
+        Ok(skeleton.0)
+    })
+}
+
+#[savvy]
+fn rs_skeleton_load(path: savvy::Sexp, device: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let path = arg(&path, "path").string()?;
+        wrap(skeleton::load(&path, read_device(arg(&device, "device"))?)?)
     })
 }
 

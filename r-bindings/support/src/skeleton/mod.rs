@@ -42,18 +42,34 @@ impl Handle for Skeleton {
 ///
 /// The user can interrupt. `options(pjrtdispatch.verbose = TRUE)` logs it, as every compile that nobody else logs.
 pub fn create(source: &Arc<Source>, slots: Option<&[SkeletonSlot]>, device: Device) -> Result<Skeleton> {
-    let is_logged = !dispatcher::is_compiling() && !dynamic::is_building() && progress::is_verbose()?;
-    memory::make_room()?;
     let program = Program::from(Source::clone(source));
     // SAFETY: the function lets the device's engine compile the program that it is asked for.
-    let made = unsafe { Skeleton::compiled_by(device, program, slots, compiler::compile) };
-    compiler::done(made.map_err(Into::into), |made| {
-        if !is_logged {
-            return Ok(());
-        }
+    made(device, || unsafe { Skeleton::compiled_by(device, program, slots, compiler::compile) })
+}
+
+/// Makes a skeleton of a file, as [`create`] if its program has to be compiled.
+pub fn load(path: &str, device: Device) -> Result<Skeleton> {
+    // SAFETY: the function lets the device's engine compile the program that it is asked for.
+    made(device, || unsafe { Skeleton::load_by(device, path, compiler::compile) })
+}
+
+/// A skeleton of what makes one, which may compile.
+fn made(
+    device: Device,
+    make: impl FnOnce() -> Result<Skeleton, dispatch_runtime::Error>,
+) -> Result<Skeleton> {
+    let is_logged = !dispatcher::is_compiling() && !dynamic::is_building() && progress::is_verbose()?;
+    memory::make_room()?;
+    let mut compiled = None;
+    let skeleton = compiler::done(make().map_err(Into::into), |made| {
+        compiled = Some(made);
+        Ok(())
+    })?;
+    if let (Some(made), true) = (compiled, is_logged) {
         let (done, seconds) = (progress::done(made.is_loaded), made.took.as_secs_f64());
-        progress::log(&format!("{done} {} for {device} in {seconds:.3} s", name(source)))
-    })
+        progress::log(&format!("{done} {} for {device} in {seconds:.3} s", name(skeleton.program())))?;
+    }
+    Ok(skeleton)
 }
 
 /// Runs a skeleton on the elements of a list: the one buffer that it gives, or a list of them.
