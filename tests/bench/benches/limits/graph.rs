@@ -24,23 +24,28 @@ pub fn build(results: &mut Results) {
     results.at_most("builder: 1 000 operations", rounds.time(0).median * MICRO * 1e-3, "ms", 1.0);
 }
 
-/// A chain of layers, in which nothing is computed twice: seven operations each.
+/// 1 000 operations.
 fn thousand() -> Program {
+    // The bias is broadcast once for all layers; with these five it is a round number.
+    layers(142, |y| -(-y.cos().sin()).abs())
+}
+
+/// A chain of layers, in which nothing is computed twice: seven operations each, one for all, and what follows the last.
+pub fn layers(count: usize, end: impl FnOnce(Value) -> Value) -> Program {
     let graph = Graph::new();
     let x = graph.input("x", &Aval::new(DType::F32, [128, 64]));
     let bias = graph.input("bias", &Aval::new(DType::F32, [64]));
     let mut y = x.clone();
     let mut scale = 1.0;
-    for _ in 0..142 {
+    for _ in 0..count {
         scale += 0.001;
         y = (&y * scale + &bias).tanh();
         y = y.maximum(&x) - y.exp();
     }
-    // The bias is broadcast once for all layers; with these five it is a round number.
-    graph.program(-(-y.cos().sin()).abs()).expect("the graph is right")
+    graph.program(end(y)).expect("the graph is right")
 }
 
-fn operations<O>(program: &Program<O>) -> usize {
+pub fn operations<O>(program: &Program<O>) -> usize {
     let Source::StableHlo(text) = program.source() else { unreachable!("graphs give text") };
     text.matches("stablehlo.").count()
 }

@@ -14,6 +14,7 @@ mod look_up;
 mod miss;
 mod scalar;
 mod skeleton;
+mod store;
 mod threads;
 
 use std::process::{Command, Stdio};
@@ -28,7 +29,7 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 17] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
@@ -41,6 +42,7 @@ const PARTS: [Part; 16] = [
     ("ffi-rotate", 3, |results| ffi::rotate(plugin(), results)),
     ("skeleton", 7, |results| skeleton::run(plugin(), results)),
     ("skeleton-peer", 3, |results| skeleton::against_candela(plugin(), results)),
+    ("store", 3, |results| store::warm_start(plugin(), results)),
     ("graph", 3, graph::build),
     ("graph-miss", 1, |results| graph::miss(plugin(), results)),
     ("graph-jax", 3, |results| graph::against_jax(plugin(), results)),
