@@ -108,3 +108,7 @@ struct Readme;
 #[cfg(all(doctest, feature = "graph"))]
 #[doc = include_str!("../../docs/ffi.md")]
 struct FfiGuide;
+
+#[cfg(all(doctest, feature = "graph", feature = "store"))]
+#[doc = include_str!("../../docs/skeletons.md")]
+struct SkeletonGuide;
