@@ -215,3 +215,16 @@ fn a_skeleton_takes_exactly_the_layout_of_its_slot() {
         })
         .unwrap();
 }
+
+#[test]
+fn more_elements_than_there_is_memory_for_are_an_error() {
+    let data = [1f32, 2.0];
+    // One walked by the plugin, one by us: 2^50 bytes and more.
+    for (shape, strides) in
+        [(&[1i64 << 47, 2][..], &[0i64, 1][..]), (&[1 << 48, 2], &[0, 0]), (&[1 << 50], &[0])]
+    {
+        let view = HostView::strided(&data, shape, strides, 0).unwrap();
+        let error = client().upload(view, client().default_device()).unwrap_err();
+        assert!(["pjrt", "shape"].contains(&error.code()), "{error}");
+    }
+}

@@ -106,8 +106,9 @@ impl<'a> HostView<'a> {
             true => Order::Dense,
             false => Order::Strided(strides, offset),
         };
-        // An empty view has no offset, so the pointer stays inside of the slice.
-        let first = data[aval.offset()..].as_ptr().cast();
+        // An empty view has no offset, so the pointer stays inside of the slice. It is one to all of the slice, for with
+        // negative strides there are elements before it.
+        let first = data.as_ptr().wrapping_add(aval.offset()).cast();
         Ok(HostView { dtype: T::DTYPE, shape, first, order, lifetime: PhantomData })
     }
 

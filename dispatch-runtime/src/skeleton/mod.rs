@@ -21,6 +21,9 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! Inputs are arrays, or data of the host as a [`HostView`](crate::HostView), or [both](Input). Data with strides or an offset
+//! is for a slot that [says so](SkeletonSlot::strided).
+//!
 //! A skeleton takes inputs of one layout. A [`DynamicSkeleton`] makes one for each that comes, and keeps them in the cache
 //! that families have.
 //!

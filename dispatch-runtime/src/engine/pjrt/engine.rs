@@ -261,7 +261,6 @@ impl PjrtEngine {
 
     /// The plugin walks strides itself: faster than a copy of ours in front, unless no dimension has its elements next to each
     /// other. Then it goes one by one, which takes up to four times as long (measured with plugins 0.81 to 0.115).
-    #[cold]
     #[inline(never)]
     fn upload_not_dense(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer> {
         let (mut strides, _) = host.layout().expect("a view that is not dense has a layout");
