@@ -83,14 +83,29 @@ fn a_seal_stays_in_what_is_inlined() {
 
 #[test]
 fn a_seal_gives_the_bits_of_three_runs() {
-    let (inner, y, b) = (inner(), slot("y", &[N]), slot("b", &[N]));
-    let front = front(&y).into_skeleton(&client(), &[&y]).unwrap();
-    let behind = behind(&b, &y).into_skeleton(&client(), &[&b, &y]).unwrap();
-    let sealed = around(|x| inner.compose(&[x]));
+    // Constants that the compiler makes one of, where it sees them, which rounds otherwise.
+    let (x, y, b) = (slot("x", &[N]), slot("y", &[N]), slot("b", &[N]));
+    let inner = (&x * 3.1).exp().into_skeleton(&client(), &[&x]).unwrap();
+    let front = (&y * 0.1).into_skeleton(&client(), &[&y]).unwrap();
+    let behind = (b.log() * &y).into_skeleton(&client(), &[&b, &y]).unwrap();
+    let sealed = inner.compose(&[&(&y * 0.1)]).unwrap().log() * &y;
+    let sealed = sealed.into_skeleton(&client(), &[&y]).unwrap();
     let data: Vec<f32> = (0..N).map(|i| (i as f32 * 0.37).sin() * 3.0).collect();
     let y = client().array(&data, [N]).unwrap();
     let one_by_one = behind.run(&[&inner.run(&[&front.run(&[&y]).unwrap()]).unwrap(), &y]).unwrap();
     assert_eq!(of(&sealed.run(&[&y]).unwrap()), of(&one_by_one));
+}
+
+#[test]
+fn constants_that_are_bound_are_computed_with_as_others() {
+    let x = slot("x", &[N]);
+    let inner = (&x * 3.1).exp().into_skeleton(&client(), &[&x]).unwrap();
+    let constant = Value::full(DType::F32, [N], 0.7);
+    let sealed = inner.compose(&[&constant]).unwrap().into_skeleton(&client(), &[]).unwrap();
+    let array = client().array(&vec![0.7f32; N as usize], [N]).unwrap();
+    assert_eq!(of(&sealed.run::<&Array>(&[]).unwrap()), of(&inner.run(&[&array]).unwrap()));
+    let computations = computations(&sealed);
+    assert!(computations.iter().any(|computation| computation.contains(" call(")), "{computations:#?}");
 }
 
 #[test]
