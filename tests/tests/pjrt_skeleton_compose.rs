@@ -244,7 +244,10 @@ fn functions_inside_keep_to_themselves() {
     let other = Function::new("f", [&vector], |[x]| x - 100.0);
     let y = slot("y", &[2]);
     let made = other.call([&inner.compose(&[&other.call([&y])]).unwrap()]);
-    let made = made + affine(2).compose(&[&y]).unwrap();
+    // A function of the larger program composes too.
+    let affine = affine(2);
+    let composing = Function::new("skeleton", [&vector], |[x]| affine.compose(&[&x]).unwrap());
+    let made = made + composing.call([y.value()]);
     let outer = made.into_skeleton(&client(), &[&y]).unwrap();
     // f(y) = y - 100; inner(x) = 3x + 1 + 3x + 4 = 6x + 5
     let expected = |y: f32| 6.0 * (y - 100.0) + 5.0 - 100.0 + 2.0 * y + 1.0;
@@ -348,6 +351,44 @@ fn threads_compose_one_skeleton() {
             });
         }
     });
+}
+
+#[test]
+fn what_a_run_would_consume_is_kept_where_it_is_composed() {
+    let state = slot("state", &[2]).donated();
+    let step = (&state * 2.0).into_skeleton(&client(), &[&state]).unwrap();
+    let array = f32s(&[1.0, 2.0]);
+    let both = step.compose(&[&array]).unwrap() + step.compose(&[&(&slot("y", &[2]) + 0.0)]).unwrap();
+    assert!(both.into_skeleton(&client(), &[]).is_err());
+    let outer = step.compose(&[&step.compose(&[&array]).unwrap()]).unwrap();
+    let outer = (outer, capture(&array)).into_skeleton(&client(), &[]).unwrap();
+    for _ in 0..2 {
+        let (stepped, same) = outer.run::<&Array>(&[]).unwrap();
+        assert_eq!((of(&stepped), of(&same)), (vec![4.0, 8.0], vec![1.0, 2.0]));
+    }
+    // A slot of the larger computation that is consumed is an input of the composed one as any.
+    let outer = step.compose(&[&state]).unwrap() + &state;
+    let outer = outer.into_skeleton(&client(), &[&state]).unwrap();
+    assert_eq!(of(&outer.run(&[&array]).unwrap()), [3.0, 6.0]);
+    assert!(array.is_donated());
+
+    // The program's own marks mean nothing within another one.
+    for mark in ["jax.buffer_donor = true", "tf.aliasing_output = 0 : i32"] {
+        let text = format!(
+            "func.func @main(%x: tensor<2xf32> {{{mark}}}) -> tensor<2xf32> {{
+               %0 = stablehlo.negate %x : tensor<2xf32>
+               return %0 : tensor<2xf32>
+             }}"
+        );
+        let state = slot("state", &[2]).donated();
+        let program = Program::<Array>::stablehlo(text).unwrap();
+        let negated = Skeleton::from_program(&client(), program, &[&state]).unwrap();
+        let (y, array) = (slot("y", &[2]), f32s(&[1.0, 2.0]));
+        let made = negated.compose(&[&y]).unwrap() + negated.compose_inlined(&[&array]).unwrap() + &y;
+        let outer = made.into_skeleton(&client(), &[&y]).unwrap();
+        assert_eq!(of(&outer.run(&[&array]).unwrap()), [-1.0, -2.0]);
+        assert_eq!(of(&outer.run(&[&array]).unwrap()), [-1.0, -2.0]);
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@ use crate::engine::pjrt::ModuleText;
 use crate::{Aval, Result};
 
 /// What keeps XLA from writing the called function where it is called. It is the one thing that does so on all plugins:
-/// `stablehlo.optimization_barrier` is gone before operations are fused, on CPU plugins up to 0.106 at least.
+/// `stablehlo.optimization_barrier` is gone before operations are fused, on CPU plugins up to 0.106 at least. A compiler that
+/// does not know the attribute would fuse, and compute the same.
 const SEAL: &str = " {mhlo.frontend_attributes = {inlineable = \"false\"}}";
 
 /// Calls the `@main` of another program, whose arguments and results are of the types that are handed over. Nothing is

@@ -84,7 +84,7 @@ impl<O: Results> Skeleton<O> {
     /// [`compose_inlined`](Skeleton::compose_inlined).
     ///
     /// The larger computation may become a skeleton or, where nothing is captured, the program of a family or a
-    /// [`Graph`](crate::graph::Graph).
+    /// [`Graph`](crate::graph::Graph). It consumes nothing for [donated](SkeletonSlot::donated) slots of the composed skeleton.
     ///
     /// # Errors
     ///

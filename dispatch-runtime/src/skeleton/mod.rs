@@ -27,6 +27,8 @@
 //! A skeleton takes inputs of one layout. A [`DynamicSkeleton`] makes one for each that comes, and keeps them in the cache
 //! that families have.
 //!
+//! [`Skeleton::compose`] makes a skeleton a part of a larger computation, and [`capture()`] an array a part of a skeleton.
+//!
 //! A family is the better choice for a function with a name and a signature; a skeleton is for an expression that a
 //! program puts together while it runs.
 
