@@ -6,7 +6,7 @@ use dispatch_runtime::graph::{
     Combine, Conv, Key, Padding, TriangularOptions, Window, concatenate, custom_call, fori, if_else, switch,
 };
 use dispatch_runtime::prelude::*;
-use dispatch_runtime::skeleton::{MemoryReport, Skeleton, SkeletonSlot};
+use dispatch_runtime::skeleton::{Bind, MemoryReport, Skeleton, SkeletonSlot};
 use plugin::client;
 
 const N: i64 = 10_000;
@@ -139,6 +139,48 @@ fn the_memory_report_shows_what_a_seal_costs() {
     assert_eq!(made.memory_report(), report(2 * bytes, bytes, bytes, 1));
 }
 
+#[test]
+fn arrays_of_all_kinds_pass_a_seal() {
+    const SHAPES: [&[i64]; 3] = [&[], &[0], &[3, 1, 2]];
+    const KINDS: usize = DType::ALL.len() * SHAPES.len();
+    let kinds: Vec<(DType, &[i64])> =
+        SHAPES.iter().flat_map(|&shape| DType::ALL.iter().map(move |&dtype| (dtype, shape))).collect();
+    let slots: [SkeletonSlot; KINDS] = std::array::from_fn(|i| SkeletonSlot::new(kinds[i].0, kinds[i].1));
+    let all: Vec<&SkeletonSlot> = slots.iter().collect();
+    let same = slots.each_ref().map(SkeletonSlot::value).into_skeleton(&client(), &all).unwrap();
+    let bound: Vec<&dyn Bind> = slots.iter().map(|slot| slot as &dyn Bind).collect();
+    let once = same.compose(&bound).unwrap();
+    let bound: Vec<&dyn Bind> = once.iter().map(|value| value as &dyn Bind).collect();
+    let outer = same.compose(&bound).unwrap().into_skeleton(&client(), &all).unwrap();
+
+    let array = |&(dtype, shape): &(DType, &[i64])| {
+        let bytes: Vec<u8> = (0..Aval::new(dtype, shape).size_bytes()).map(|i| (i as u8 + 1) % 2).collect();
+        let host = HostArray::from_bytes(dtype, shape, &bytes).unwrap();
+        client().upload(host.view(), client().default_device()).unwrap()
+    };
+    let arrays: Vec<Array> = kinds.iter().map(array).collect();
+    let results = outer.run(&arrays.iter().collect::<Vec<_>>()).unwrap();
+    for (result, array) in results.iter().zip(&arrays) {
+        assert_eq!((result.aval(), bytes_of(result)), (array.aval(), bytes_of(array)));
+    }
+}
+
+#[test]
+fn many_slots_and_results_pass_a_seal() {
+    let slots: Vec<SkeletonSlot> = (0..40).map(|i| slot(&format!("x{i}"), &[])).collect();
+    let all: Vec<&SkeletonSlot> = slots.iter().collect();
+    let sums: [Value; 40] = std::array::from_fn(|i| &slots[i] + &slots[(i + 1) % 40]);
+    let sums = sums.into_skeleton(&client(), &all).unwrap();
+    let bound: Vec<&dyn Bind> = slots.iter().map(|slot| slot as &dyn Bind).collect();
+    let outer = sums.compose(&bound).unwrap().map(|sum| sum * 10.0);
+    let outer = outer.into_skeleton(&client(), &all).unwrap();
+    let arrays: Vec<Array> = (0..40).map(|i| client().array(&[i as f32], []).unwrap()).collect();
+    let results = outer.run(&arrays.iter().collect::<Vec<_>>()).unwrap();
+    for (i, result) in results.iter().enumerate() {
+        assert_eq!(of(result), [(i + (i + 1) % 40) as f32 * 10.0]);
+    }
+}
+
 type Operation = fn(&Value) -> Value;
 
 /// Operations of all kinds on a square matrix.
@@ -184,23 +226,24 @@ fn a_seal_holds_operations_of_all_kinds() {
     for n in [4i64, 150] {
         let data: Vec<f32> = (0..n * n).map(|i| (i as f32 * 0.71).sin()).collect();
         let array = client().array(&data, [n, n]).unwrap();
-        for (name, operation) in OPERATIONS {
-            let x = slot("x", &[n, n]);
-            let alone = operation(&x).into_skeleton(&client(), &[&x]).unwrap();
-            let run = of32(&alone.run(&[&array]).unwrap());
-            let y = slot("y", &[n, n]);
-            let sealed = alone.compose(&[&(&y * 1.0)]).unwrap();
-            let looped = fori(0, 2, sealed.clone(), |_, _| alone.compose(&[&y]).unwrap());
-            let outer = (sealed, looped).into_skeleton(&client(), &[&y]).unwrap();
-            let (sealed, looped) = outer.run(&[&array]).unwrap();
-            assert_eq!(of32(&sealed), run, "{name} of {n}");
-            assert_eq!(of32(&looped), run, "{name} of {n} in a loop");
+        let (x, y) = (slot("x", &[n, n]), slot("y", &[n, n]));
+        let alone = OPERATIONS.map(|(_, operation)| operation(&x).into_skeleton(&client(), &[&x]).unwrap());
+        // All in one program: straight, and in a loop.
+        let composed = std::array::from_fn::<_, { OPERATIONS.len() }, _>(|i| {
+            let sealed = alone[i].compose(&[&(&y * 1.0)]).unwrap();
+            [sealed.clone(), fori(0, 2, sealed, |_, _| alone[i].compose(&[&y]).unwrap())]
+        });
+        let outer = composed.into_skeleton(&client(), &[&y]).unwrap();
+        for (i, [sealed, looped]) in outer.run(&[&array]).unwrap().iter().enumerate() {
+            let (name, run) = (OPERATIONS[i].0, bytes_of(&alone[i].run(&[&array]).unwrap()));
+            assert_eq!(bytes_of(sealed), run, "{name} of {n}");
+            assert_eq!(bytes_of(looped), run, "{name} of {n} in a loop");
         }
     }
 }
 
 /// The data, whatever its dtype, as bytes.
-fn of32(array: &Array) -> Vec<u8> {
+fn bytes_of(array: &Array) -> Vec<u8> {
     let mut bytes = vec![0; array.len() * array.dtype().size()];
     array.read_bytes(&mut bytes).unwrap();
     bytes
