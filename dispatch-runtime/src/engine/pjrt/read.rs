@@ -32,9 +32,9 @@ pub(super) unsafe fn await_ready(plugin: &Plugin, buffer: NonNull<PJRT_Buffer>) 
     }
 }
 
-/// Less than a thread takes to fall asleep and to be woken on another processor: 20 µs, measured on an idle machine. On a busy
-/// one, where the plugin's thread may wait for this very processor, it is lost.
-const A_WHILE: Duration = Duration::from_micros(15);
+/// About what it takes to fall asleep and to be woken, and to wake the plugin's thread on a processor that sleeps: 20 to 40 µs,
+/// measured on an idle virtual machine. On a busy one, where the plugin's thread may wait for this very processor, it is lost.
+const A_WHILE: Duration = Duration::from_micros(40);
 
 /// Looks whether an event has come, again and again, for a while in which sleeping would take longer. The programs that
 /// are just too large for their caller's thread end in it: 10 000 floats take XLA's threads 5 to 10 µs.
