@@ -7,7 +7,7 @@ use std::sync::RwLock;
 use crate::array::Array;
 use crate::engine::Engine;
 use crate::executable::Executable;
-use crate::host::{Element, HostView};
+use crate::host::{Element, HostView, Owner};
 use crate::program::Source;
 #[cfg(feature = "store")]
 use crate::store::Store;
@@ -97,6 +97,58 @@ impl Client {
         let buffer = self.0.engine.upload(host, device.index as usize)?;
         // SAFETY: the engine gave us the buffer, made from this dtype and shape on this device.
         Ok(unsafe { Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()) })
+    }
+
+    /// An array in the memory of host data, without a copy, where the device can use it as it is; else an array with a copy
+    /// of it. The answer says whether the memory is shared.
+    ///
+    /// On the CPU it is, if the view [is dense](HostView::is_dense), not empty, and begins at a multiple of 64 bytes. The
+    /// owner is dropped when the last reference to the array is gone and every execution that reads it has ended: on any
+    /// thread, see [`Owner`]; at once if there is a copy or an error. An array that shares cannot be donated, since a program
+    /// would write into memory that is somebody else's.
+    ///
+    /// ```
+    /// use dispatch_runtime::prelude::*;
+    /// use std::sync::Arc;
+    ///
+    /// #[repr(align(64))]
+    /// struct Aligned([f32; 16]);
+    ///
+    /// let client = Client::cpu()?;
+    /// let data = Arc::new(Aligned([1.5; 16]));
+    /// let view = HostView::new(&data.0, &[16])?;
+    /// // SAFETY: nobody can write to what is in the `Arc`, of which the array has a clone.
+    /// let (array, shared) = unsafe { client.share(view, Box::new(data.clone()), client.default_device())? };
+    /// assert!(shared);
+    /// assert_eq!(array.to_vec::<f32>()?, [1.5; 16]);
+    /// assert_eq!(array.with_bytes(|bytes| bytes.as_ptr())?, data.0.as_ptr().cast());
+    ///
+    /// assert_eq!(Arc::strong_count(&data), 2);
+    /// drop(array);
+    /// assert_eq!(Arc::strong_count(&data), 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// The data stays where it is, and as it is, until the owner is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The device is another client's; there is no memory for the array.
+    pub unsafe fn share(
+        self,
+        host: HostView<'_>,
+        owner: Box<dyn Owner>,
+        device: Device,
+    ) -> Result<(Array, bool)> {
+        self.check_device(device)?;
+        // SAFETY: by the caller's promise; what shares is marked, and `Array` lets nobody donate it.
+        unsafe {
+            let (buffer, shared) = self.0.engine.share(host, owner, device.index as usize)?;
+            let array = Array::from_raw(self, buffer, device.index, host.dtype(), host.shape());
+            Ok((if shared { array.sharing() } else { array }, shared))
+        }
     }
 
     /// A new array on a device of this client whose content nobody relies on: a donated argument that a program writes

@@ -61,12 +61,12 @@ impl Compiled {
         let mut late = None;
         donated(&mut |name, array| match late {
             None if array.donate() => given += 1,
-            None => late = Some(name),
+            None => late = Some(refused(name, array)),
             Some(_) => {}
         });
-        if let Some(name) = late {
+        if let Some(late) = late {
             take_back(donated, given);
-            return Err(raced(name));
+            return Err(late);
         }
         // SAFETY: by the caller's promise.
         let ran = unsafe { self.executable().execute(args, outs) };
@@ -101,11 +101,8 @@ pub type Visitor<'a, N = &'static str> = dyn FnMut(N, &Array) + 'a;
 pub fn nothing_donated(_: &mut Visitor<'_>) {}
 
 #[cold]
-fn raced(name: impl fmt::Display) -> Error {
-    Error::Donated {
-        argument: name.to_string(),
-        reason: "the array was donated to another call at the same time".into(),
-    }
+fn refused(name: impl fmt::Display, array: &Array) -> Error {
+    Error::Donated { argument: name.to_string(), reason: array.donation_refused().into() }
 }
 
 /// A call that failed has consumed nothing: the first `given` arrays are whole again.

@@ -74,6 +74,15 @@ dtypes! {
 }
 
 impl DType {
+    /// The bytes that an element's address is a multiple of, as its Rust type demands.
+    pub const fn align(self) -> usize {
+        match self.is_complex() {
+            // Two floats in a row.
+            true => self.size() / 2,
+            false => self.size(),
+        }
+    }
+
     /// Whether this is one of `f16`, `bf16`, `f32`, `f64` (the class `float` of the signature language).
     pub const fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::BF16 | DType::F32 | DType::F64)

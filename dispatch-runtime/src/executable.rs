@@ -186,7 +186,7 @@ impl Executable {
             self.donated(keep).take_while(|&j| j < i).for_each(|j| unsafe { args[j].take_back() });
             return Err(Error::Donated {
                 argument: (i + 1).to_string(),
-                reason: "the array is being donated to another call at this moment".into(),
+                reason: args[i].donation_refused().into(),
             });
         }
         Ok(())

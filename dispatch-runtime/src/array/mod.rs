@@ -23,6 +23,9 @@ pub const HANDLE_VERSION: u32 = 1;
 /// Set in a handle's version if its buffer has an [`Owner`] elsewhere.
 const OWNED_ELSEWHERE: u32 = 1 << 31;
 
+/// Set in a handle's version if its buffer's memory is shared with somebody else, who must not find it changed.
+const SHARED: u32 = 1 << 30;
+
 /// Shapes up to this rank are stored in the handle itself.
 const INLINE_RANK: usize = 6;
 
@@ -186,12 +189,25 @@ impl Array {
         unsafe { &*std::ptr::from_ref(handle).cast() }
     }
 
-    /// Whether this is the only reference to the buffer, which is this copy's own and was not donated: then it can be
-    /// given to another owner by [`Array::give_away`].
+    /// The same array, marked as one whose memory is shared.
+    pub(crate) fn sharing(mut self) -> Array {
+        // SAFETY: the handle was just made, and there is no other reference to it.
+        unsafe { self.0.as_mut() }.version |= SHARED;
+        self
+    }
+
+    /// Whether the array is in memory that is shared with somebody else, by [`Client::share`]. It cannot be donated.
+    #[inline(always)]
+    pub fn is_shared(&self) -> bool {
+        self.handle().version & SHARED != 0
+    }
+
+    /// Whether this is the only reference to the buffer, which is this copy's own, shares no memory, and was not donated:
+    /// then it can be given to another owner by [`Array::give_away`].
     #[inline]
     pub fn is_only(&self) -> bool {
         let is_only = self.handle().refs.load(Ordering::Acquire) == 1;
-        is_only && !self.is_owned_elsewhere() && !self.is_donated()
+        is_only && !self.is_owned_elsewhere() && !self.is_shared() && !self.is_donated()
     }
 
     /// Ends the array but not its buffer, which has another owner now.
@@ -407,11 +423,31 @@ impl Array {
             || (self.is_owned_elsewhere() || other.is_owned_elsewhere()) && self.raw() == other.raw()
     }
 
-    /// Marks the buffer as given away; false if it already was. For callers of an engine's executable, which consumes
-    /// what it was compiled to consume.
+    /// Marks the buffer as given away; false if it already was, or if its memory [is shared](Array::is_shared). For callers
+    /// of an engine's executable, which consumes what it was compiled to consume.
     pub fn donate(&self) -> bool {
-        self.handle().head.fetch_or(DONATED, Ordering::AcqRel) & DONATED == 0
-            && (!self.is_owned_elsewhere() || !self.tell_owner(Donation::Give))
+        if self.is_shared() || self.handle().head.fetch_or(DONATED, Ordering::AcqRel) & DONATED != 0 {
+            return false;
+        }
+        if !self.is_owned_elsewhere() || !self.tell_owner(Donation::Give) {
+            return true;
+        }
+        if !self.tell_owner(Donation::Ask) {
+            // It is not gone: its memory is shared.
+            self.handle().head.fetch_and(!DONATED, Ordering::Release);
+        }
+        false
+    }
+
+    /// Why [`Array::donate`] was refused.
+    #[cold]
+    pub fn donation_refused(&self) -> &'static str {
+        match self.is_donated() {
+            true => "the array was donated to another call at the same time",
+            false => {
+                "the array shares the memory of host data, which no program may write into: copy it to donate it"
+            }
+        }
     }
 
     /// Undoes [`Array::donate`] by the call that did it, which then failed.

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use crate::ffi::ExecutionData;
-use crate::host::{HostArray, HostView};
+use crate::host::{HostArray, HostView, Owner};
 use crate::program::Source;
 use crate::{Aval, CompileOptions, DType, Error, Inspection, MemoryStats, Result};
 
@@ -116,6 +116,26 @@ pub unsafe trait Engine: Send + Sync + 'static {
     /// Copies host data to a device, whatever its strides are: the buffer is dense. The data is no longer needed when this
     /// returns.
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer>;
+
+    /// A buffer whose memory is that of host data, where the engine can do so with this data, whose copy it is else; the
+    /// answer says whether it is shared. The owner is dropped as soon as the engine needs the data no more, on any thread,
+    /// once: at the end of a buffer that shares, before this returns if there is a copy or an error.
+    ///
+    /// The default copies.
+    ///
+    /// # Safety
+    ///
+    /// The data stays where it is, and as it is, until the owner is dropped. A buffer that shares is not donated.
+    unsafe fn share(
+        &self,
+        host: HostView<'_>,
+        owner: Box<dyn Owner>,
+        device: usize,
+    ) -> Result<(RawBuffer, bool)> {
+        let made = self.upload(host, device);
+        drop(owner);
+        Ok((made?, false))
+    }
 
     /// A new buffer whose content nobody relies on, for a program to write its result to. The default is zeros.
     fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {

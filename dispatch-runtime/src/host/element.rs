@@ -29,6 +29,7 @@ macro_rules! elements {
                 const DTYPE: DType = DType::$dtype;
             }
             const _: () = assert!(size_of::<$rust>() == DType::$dtype.size());
+            const _: () = assert!(align_of::<$rust>() == DType::$dtype.align());
         )*
     };
 }

@@ -15,6 +15,15 @@ pub use gather::{to_column_major, to_row_major};
 pub use view::HostView;
 pub(crate) use view::wrong_strides;
 
+/// What keeps host data where it is, and as it is: dropped once, as soon as nobody reads the data any more. That may be on
+/// any thread, one of the plugin's too, while the plugin is in the middle of something: the drop must be short, must not
+/// call the plugin, and must not panic.
+///
+/// Any value that can go to another thread is one.
+pub trait Owner: Send + 'static {}
+
+impl<T: Send + 'static> Owner for T {}
+
 use crate::aval::is_array_shape;
 use crate::{Aval, DType, Error, Result};
 

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::layout::{self, Strides};
 use super::{Element, check_len, gather_items};
+use crate::aval::brief;
 use crate::{Aval, DType, Error, Result};
 
 /// Host data that is borrowed: dtype, shape, and where the elements lie.
@@ -140,6 +141,85 @@ impl<'a> HostView<'a> {
         let steps = shape.iter().filter(|&&size| size != 1).count();
         let order = if steps <= 1 || shape.contains(&0) { Order::Dense } else { Order::ColumnMajor };
         HostView { dtype, shape, first: data, order, lifetime: PhantomData }
+    }
+
+    /// A view of `bytes` bytes at `data` that hold elements of `dtype`, as another library describes them: `strides` apart
+    /// along each dimension (none: row-major), the first of them at `offset`, both counted in elements.
+    ///
+    /// Whatever can be checked is: see the errors. Data that is row-major from the offset on is dense.
+    ///
+    /// ```
+    /// use dispatch_runtime::{DType, HostView};
+    ///
+    /// let data = [1f32, 2.0, 3.0, 4.0];
+    /// // SAFETY: the array has 16 bytes, and lives.
+    /// let view = |shape, offset| unsafe {
+    ///     HostView::from_parts(DType::F32, shape, None, offset, data.as_ptr().cast(), 16)
+    /// };
+    /// assert_eq!(view(&[3], 1)?.as_slice::<f32>(), Some(&[2f32, 3.0, 4.0][..]));
+    /// let error = view(&[4], 1).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "argument `data`: expected f32[4] with strides [1] from offset 1, got 16 bytes"
+    /// );
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// Of what the data holds, each element that the view has is a valid value of the dtype's Rust type; it lives, and does
+    /// not change, for `'a`.
+    ///
+    /// # Errors
+    ///
+    /// No array has the shape; there is not one stride for each dimension; an element would lie outside of the data, which
+    /// is too short, or null; the elements are not aligned for their type.
+    pub unsafe fn from_parts(
+        dtype: DType,
+        shape: &'a [i64],
+        strides: Option<&'a [i64]>,
+        offset: usize,
+        data: *const u8,
+        bytes: usize,
+    ) -> Result<HostView<'a>> {
+        let rows = layout::row_major(shape);
+        let steps = strides.unwrap_or(&rows);
+        let aval = Aval::strided(dtype, shape, steps, offset)?;
+        if shape.contains(&0) {
+            return Ok(HostView::empty(dtype, shape));
+        }
+        let wrong = |expected: String, got: String| Error::Value { argument: "data".into(), expected, got };
+        if data.is_null() {
+            return Err(wrong(brief(&aval), "a null pointer".into()));
+        }
+        if layout::check(dtype, shape, steps, offset, Some(bytes / dtype.size())).is_err() {
+            return Err(wrong(brief(&aval), crate::error::counted(bytes, "byte")));
+        }
+        if !(data as usize).is_multiple_of(dtype.align()) {
+            let aligned = crate::error::counted(dtype.align(), "byte");
+            return Err(wrong(format!("elements of {dtype} aligned to {aligned}"), "an odd address".into()));
+        }
+        // What is row-major from the first element on is dense, wherever that is: the data before it is of no interest.
+        let order = match (layout::canonical(shape, steps, 0), strides) {
+            (Some(_), Some(strides)) => Order::Strided(strides, offset),
+            _ => Order::Dense,
+        };
+        // SAFETY: the offset is inside of the data, as was checked.
+        let first = unsafe { data.add(offset * dtype.size()) };
+        Ok(HostView { dtype, shape, first, order, lifetime: PhantomData })
+    }
+
+    /// A view without elements.
+    pub(crate) fn empty(dtype: DType, shape: &'a [i64]) -> HostView<'a> {
+        // Aligned for every element type.
+        static NOWHERE: u128 = 0;
+        HostView {
+            dtype,
+            shape,
+            first: (&raw const NOWHERE).cast(),
+            order: Order::Dense,
+            lifetime: PhantomData,
+        }
     }
 
     /// The element type.

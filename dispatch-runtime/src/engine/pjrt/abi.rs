@@ -271,6 +271,8 @@ pub mod named_value {
 
 /// `PJRT_HostBufferSemantics_kImmutableOnlyDuringCall`.
 pub const IMMUTABLE_ONLY_DURING_CALL: c_int = 0;
+/// `PJRT_HostBufferSemantics_kImmutableZeroCopy`.
+pub const IMMUTABLE_ZERO_COPY: c_int = 2;
 /// `PJRT_Buffer_MemoryLayout_Type_Tiled`.
 pub const LAYOUT_TILED: c_int = 0;
 /// `PJRT_Buffer_MemoryLayout_Type_Strides`.

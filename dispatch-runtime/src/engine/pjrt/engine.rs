@@ -15,9 +15,9 @@ use super::executable::hands_over;
 use super::exit::Threads;
 #[cfg(all(feature = "store", target_os = "linux"))]
 use super::fingerprint;
-use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read};
+use super::{ClientOptions, CompileOptions, codes, compile, plugin, proto, read, share};
 use crate::engine::{DeviceInfo, Engine, Executable, RawBuffer};
-use crate::host::{HostArray, HostView, layout};
+use crate::host::{HostArray, HostView, Owner, layout};
 use crate::program::Source;
 use crate::{DType, Result};
 
@@ -369,7 +369,7 @@ fn describe(
 }
 
 /// The buffer that a function gave.
-fn given(plugin: &Plugin, buffer: *mut PJRT_Buffer, function: &str) -> Result<RawBuffer> {
+pub(super) fn given(plugin: &Plugin, buffer: *mut PJRT_Buffer, function: &str) -> Result<RawBuffer> {
     NonNull::new(buffer.cast())
         .map(RawBuffer)
         .ok_or_else(|| plugin.broken(&format!("{function} gave no buffer")))
@@ -429,6 +429,19 @@ unsafe impl Engine for PjrtEngine {
 
     fn hands_over(&self, bytes: usize) -> bool {
         hands_over(self.0, bytes)
+    }
+
+    unsafe fn share(
+        &self,
+        host: HostView<'_>,
+        owner: Box<dyn Owner>,
+        device: usize,
+    ) -> Result<(RawBuffer, bool)> {
+        if !share::is_possible(self.0, &host) {
+            return Ok((self.upload(host, device)?, false));
+        }
+        // SAFETY: by the caller's promise.
+        unsafe { share::share(self.0, host, owner, self.0.handles[device]) }
     }
 
     fn allocate(&self, (dtype, shape): (DType, &[i64]), device: usize) -> Result<RawBuffer> {

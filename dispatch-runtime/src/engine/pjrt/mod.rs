@@ -31,6 +31,7 @@ mod plugin;
 mod proto;
 mod read;
 mod serialize;
+mod share;
 
 use std::path::Path;
 use std::ptr::NonNull;

@@ -221,8 +221,10 @@ impl Call<'_> {
                 ));
             }
             // A copy is consumed in its place.
-            if array.device() == program.device {
-                array.donate();
+            if array.device() == program.device && !array.donate() {
+                self.take_back(program, i);
+                let path = self.paths()?.swap_remove(i as usize);
+                return Err(donated(path, array.donation_refused()));
             }
         }
         Ok(())
