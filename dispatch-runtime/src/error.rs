@@ -76,6 +76,14 @@ pub enum Error {
         /// What happened to it.
         reason: String,
     },
+    /// An object that no converter is for, or more than one; or what a converter gave is wrong, or it failed.
+    #[error("argument `{argument}`: {reason}")]
+    Converter {
+        /// The argument's path.
+        argument: String,
+        /// What is wrong, with the converter's description.
+        reason: String,
+    },
     /// Too few or too many arguments.
     #[error("{callee} takes {}, got {got}{detail}", counted(*expected, "argument"))]
     ArgumentCount {
@@ -239,6 +247,7 @@ impl Error {
             Error::Device { .. } => "device",
             Error::Client { .. } => "client",
             Error::Donated { .. } => "donated",
+            Error::Converter { .. } => "converter",
             Error::ArgumentCount { .. } => "argument_count",
             Error::Program { .. } => "program",
             Error::InvalidProgram { .. } => "invalid_program",
@@ -268,7 +277,8 @@ impl Error {
             | Error::Value { argument, .. }
             | Error::Device { argument, .. }
             | Error::Client { argument, .. }
-            | Error::Donated { argument, .. } => Some(argument),
+            | Error::Donated { argument, .. }
+            | Error::Converter { argument, .. } => Some(argument),
             _ => None,
         }
     }
@@ -283,7 +293,8 @@ impl Error {
         | Error::Value { argument, .. }
         | Error::Device { argument, .. }
         | Error::Client { argument, .. }
-        | Error::Donated { argument, .. } = &mut self
+        | Error::Donated { argument, .. }
+        | Error::Converter { argument, .. } = &mut self
         {
             *argument = path.into();
         }

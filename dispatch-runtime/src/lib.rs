@@ -9,6 +9,7 @@
 //! * [`graph`] builds programs from values; [`Program`] is what the body of a family returns, made by a graph or from
 //!   StableHLO of one's own.
 //! * [`skeleton`] bakes a computation once and runs it many times, its memory known beforehand.
+//! * [`convert`] takes objects of any class for arrays.
 //! * [`store`] keeps compiled programs for the next process.
 //! * [`Error`] names the argument that is wrong, what was expected and what came.
 //!
@@ -50,6 +51,8 @@ pub mod border;
 pub mod cache;
 pub mod client;
 mod compiled;
+#[cfg(feature = "convert")]
+pub mod convert;
 pub mod custom_call;
 mod dtype;
 pub mod engine;

@@ -117,6 +117,12 @@ pub unsafe trait Engine: Send + Sync + 'static {
     /// returns.
     fn upload(&self, host: HostView<'_>, device: usize) -> Result<RawBuffer>;
 
+    /// What an address must be a multiple of for [`Engine::share`] to share dense data there; none if the engine does not,
+    /// which is the default.
+    fn share_alignment(&self) -> Option<usize> {
+        None
+    }
+
     /// A buffer whose memory is that of host data, where the engine can do so with this data, whose copy it is else; the
     /// answer says whether it is shared. The owner is dropped as soon as the engine needs the data no more, on any thread,
     /// once: at the end of a buffer that shares, before this returns if there is a copy or an error.

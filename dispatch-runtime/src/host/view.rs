@@ -209,6 +209,21 @@ impl<'a> HostView<'a> {
         Ok(HostView { dtype, shape, first, order, lifetime: PhantomData })
     }
 
+    /// The same data under a shape and strides, equal to its own, that live elsewhere.
+    ///
+    /// # Safety
+    ///
+    /// The data lives, and does not change, for `'b`.
+    #[cfg(feature = "convert")]
+    pub(crate) unsafe fn at_home<'b>(self, shape: &'b [i64], strides: Option<&'b [i64]>) -> HostView<'b> {
+        let order = match (self.order, strides) {
+            (Order::Strided(_, offset), Some(strides)) => Order::Strided(strides, offset),
+            (Order::ColumnMajor, _) => Order::ColumnMajor,
+            _ => Order::Dense,
+        };
+        HostView { dtype: self.dtype, shape, first: self.first, order, lifetime: PhantomData }
+    }
+
     /// A view without elements.
     pub(crate) fn empty(dtype: DType, shape: &'a [i64]) -> HostView<'a> {
         // Aligned for every element type.

@@ -135,6 +135,35 @@ impl DTypeSpec {
     }
 }
 
+#[cfg(feature = "convert")]
+impl DTypeSpec {
+    /// `f32`, `f32, f64 or i32`: a list of dtypes, not empty.
+    pub(crate) fn text_of(dtypes: &[DType]) -> String {
+        list_text(dtypes.iter().copied())
+    }
+
+    /// The dtypes that it allows, the default of host values first; empty if that is all. [`DTypeSpec::Same`] is resolved
+    /// before.
+    pub(crate) fn dtypes(&self) -> &[DType] {
+        match self {
+            DTypeSpec::One(dtype) => std::slice::from_ref(dtype),
+            DTypeSpec::Choice(list) => list,
+            DTypeSpec::Any | DTypeSpec::Same(_) => &[],
+            DTypeSpec::Float => &[DType::F32, DType::F64, DType::F16, DType::BF16],
+            DTypeSpec::Int => &[
+                DType::I32,
+                DType::I64,
+                DType::I8,
+                DType::I16,
+                DType::U8,
+                DType::U16,
+                DType::U32,
+                DType::U64,
+            ],
+        }
+    }
+}
+
 /// `f32, f64 or i32`.
 fn list_text(dtypes: impl Iterator<Item = DType>) -> String {
     let mut names: Vec<String> = dtypes.map(|dtype| dtype.to_string()).collect();

@@ -431,6 +431,10 @@ unsafe impl Engine for PjrtEngine {
         hands_over(self.0, bytes)
     }
 
+    fn share_alignment(&self) -> Option<usize> {
+        share::alignment(self.0)
+    }
+
     unsafe fn share(
         &self,
         host: HostView<'_>,

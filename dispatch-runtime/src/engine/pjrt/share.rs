@@ -17,17 +17,17 @@ use crate::Result;
 use crate::engine::RawBuffer;
 use crate::host::{HostView, Owner};
 
-/// What XLA's CPU client wants of an address before it takes the memory as it is.
-pub const ALIGNMENT: usize = 64;
+/// What an address must be a multiple of for the plugin to take the memory as it is; none if it does not, or could not say
+/// when it is done with it.
+pub(super) fn alignment(shared: &Shared) -> Option<usize> {
+    let plugin = shared.plugin;
+    (shared.on_host && function!(plugin, PJRT_Event_OnReady).is_ok()).then_some(64)
+}
 
 /// Whether the memory of this data can become a buffer's.
 pub(super) fn is_possible(shared: &Shared, host: &HostView<'_>) -> bool {
-    let plugin = shared.plugin;
-    shared.on_host
-        && host.is_dense()
-        && host.len() > 0
-        && (host.as_ptr() as usize).is_multiple_of(ALIGNMENT)
-        && function!(plugin, PJRT_Event_OnReady).is_ok()
+    let aligned = |to| (host.as_ptr() as usize).is_multiple_of(to);
+    host.is_dense() && host.len() > 0 && alignment(shared).is_some_and(aligned)
 }
 
 /// A buffer whose memory is that of the data, if the plugin takes it so; else one with a copy, which the answer says. The

@@ -1,0 +1,35 @@
+//! Objects of any class as arguments, and results back into them.
+//!
+//! A *converter* is for the objects of a class, of a Rust type, or for those that its predicate holds of. It is registered in a
+//! [`Registry`]; when an object stands where an array is expected, the registry says which converter is for it, and
+//! [`Described`] is what the converter gives: where the data is, what it is, and who keeps it. [`Expected`] is what it is asked
+//! for.
+
+mod described;
+mod expected;
+mod registry;
+
+#[cfg(test)]
+mod tests;
+
+pub use described::Described;
+pub use expected::Expected;
+pub use registry::{Entry, Match, Registered, Registration, Registry, Subject, Which};
+
+pub use crate::host::Owner;
+
+/// Whether an object's data may be copied on its way to a device.
+///
+/// What is not copied is in the same memory afterwards: the device reads it where the object has it. On the CPU that is possible
+/// for data that is row-major, begins at a multiple of 64 bytes, has the dtype that is expected, and is declared
+/// [immutable](Described::immutable).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum CopyPolicy {
+    /// An error, which says why, if a copy is needed.
+    Never,
+    /// Only if it is needed, and then once, from where the data lies to the device.
+    #[default]
+    IfNeeded,
+    /// Also if it is not needed: nothing that happens to the object later can be seen.
+    Always,
+}

@@ -1,0 +1,529 @@
+//! Which converter is for an object.
+//!
+//! The registry does not know what objects are: a [`Subject`] says its classes, and whether a converter's own predicate
+//! holds for it. So Rust objects and those of other languages are chosen for by the same rules.
+
+use std::any::TypeId;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::CopyPolicy;
+use crate::{Error, Result};
+
+/// An object that a converter is looked for.
+pub trait Subject<C> {
+    /// Its classes, its own first, then those that it inherits from, nearest first.
+    fn classes(&self) -> impl Iterator<Item = &str>;
+
+    /// Its type, if it is an object of this program.
+    fn type_id(&self) -> Option<TypeId> {
+        None
+    }
+
+    /// Whether the predicate of a converter that was registered by [`Match::Predicate`] holds for it. Called without any
+    /// lock: the predicate may register converters, and dispatch.
+    fn satisfies(&self, converter: &C) -> Result<bool>;
+}
+
+/// Which objects a converter is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Those of this class, and of classes that inherit from it.
+    Class(String),
+    /// Those of this type.
+    Type(TypeId),
+    /// Those of which it says so itself.
+    Predicate,
+}
+
+impl Match {
+    /// Objects of a class, by its name.
+    pub fn class(name: impl Into<String>) -> Match {
+        Match::Class(name.into())
+    }
+}
+
+/// What is registered: a converter, and what it is for.
+#[derive(Debug)]
+pub struct Registration<C> {
+    rule: Match,
+    description: String,
+    package: Option<String>,
+    copy: CopyPolicy,
+    converter: C,
+}
+
+impl<C> Registration<C> {
+    /// A converter for the objects that the rule says. By the description people tell it from others.
+    pub fn new(rule: Match, description: impl Into<String>, converter: C) -> Registration<C> {
+        let description = description.into();
+        Registration { rule, description, package: None, copy: CopyPolicy::IfNeeded, converter }
+    }
+
+    /// Who it belongs to.
+    pub fn package(self, package: impl Into<String>) -> Registration<C> {
+        Registration { package: Some(package.into()), ..self }
+    }
+
+    /// Whether its data may be copied, where the call does not say.
+    pub fn copy(self, copy: CopyPolicy) -> Registration<C> {
+        Registration { copy, ..self }
+    }
+}
+
+/// A converter in a [`Registry`], with what is known of it. It stays usable by whoever holds it after it was removed.
+pub struct Entry<C> {
+    id: u64,
+    what: Registration<C>,
+    active: AtomicBool,
+    calls: AtomicU64,
+    copied: AtomicU64,
+}
+
+impl<C> Entry<C> {
+    /// Its number: no other converter of the process has it, now or later.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Which objects it is for.
+    pub fn rule(&self) -> &Match {
+        &self.what.rule
+    }
+
+    /// What it is, for people.
+    pub fn description(&self) -> &str {
+        &self.what.description
+    }
+
+    /// Who registered it, where that was said.
+    pub fn package(&self) -> Option<&str> {
+        self.what.package.as_deref()
+    }
+
+    /// Whether its data may be copied, where the call does not say.
+    pub fn copy(&self) -> CopyPolicy {
+        self.what.copy
+    }
+
+    /// The converter.
+    pub fn converter(&self) -> &C {
+        &self.what.converter
+    }
+
+    /// Whether objects are given to it.
+    pub fn is_active(&self) -> bool {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    /// How many objects it converted.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes were copied on the host for them, by the converter or on the way to the device.
+    pub fn bytes_copied(&self) -> u64 {
+        self.copied.load(Ordering::Relaxed)
+    }
+
+    /// Counts a conversion, and the bytes that were copied for it.
+    pub fn count(&self, copied: u64) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.count_copied(copied);
+    }
+
+    /// Counts more bytes that were copied for a conversion.
+    pub fn count_copied(&self, bytes: u64) {
+        if bytes > 0 {
+            self.copied.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<C> fmt::Debug for Entry<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("id", &self.id)
+            .field("rule", &self.what.rule)
+            .field("description", &self.what.description)
+            .field("active", &self.is_active())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a converter is named: by its [id](Entry::id), by its position in [`Registry::entries`], counted from 0, or by its
+/// description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// By its number.
+    Id(u64),
+    /// By its position, counted from 0.
+    Index(usize),
+    /// By its description, which only one has.
+    Description(&'a str),
+}
+
+impl From<usize> for Which<'_> {
+    fn from(index: usize) -> Self {
+        Which::Index(index)
+    }
+}
+
+impl<'a> From<&'a str> for Which<'a> {
+    fn from(description: &'a str) -> Self {
+        Which::Description(description)
+    }
+}
+
+/// Converters by what they are for. A clone is the same registry.
+///
+/// A [scope](Registry::scope) stands over another registry: its converters come before those below it that are as good.
+///
+/// Where no converter is active, finding that out takes one relaxed load for each registry of the stack. Else a look-up takes
+/// the list as it is at that moment, and works on that: converters may come and go meanwhile, and whoever has found one keeps
+/// it.
+pub struct Registry<C>(Arc<Level<C>>);
+
+struct Level<C> {
+    below: Option<Registry<C>>,
+    /// Changed as a whole, so that readers hold the lock only to take their share.
+    entries: RwLock<Arc<[Arc<Entry<C>>]>>,
+    /// How many of them are active.
+    active: AtomicUsize,
+    /// Goes up with each change.
+    version: AtomicU64,
+}
+
+impl<C> Clone for Registry<C> {
+    fn clone(&self) -> Registry<C> {
+        Registry(self.0.clone())
+    }
+}
+
+impl<C> Default for Registry<C> {
+    fn default() -> Registry<C> {
+        Registry::new()
+    }
+}
+
+impl<C> Registry<C> {
+    /// An empty registry with nothing below it.
+    pub fn new() -> Registry<C> {
+        Registry::over(None)
+    }
+
+    /// An empty registry over this one, which it keeps.
+    pub fn scope(&self) -> Registry<C> {
+        Registry::over(Some(self.clone()))
+    }
+
+    fn over(below: Option<Registry<C>>) -> Registry<C> {
+        Registry(Arc::new(Level {
+            below,
+            entries: RwLock::new(Arc::new([])),
+            active: AtomicUsize::new(0),
+            version: AtomicU64::new(0),
+        }))
+    }
+
+    /// The registry that this one stands over.
+    pub fn below(&self) -> Option<&Registry<C>> {
+        self.0.below.as_ref()
+    }
+
+    /// This registry and those below it, top down.
+    fn stack(&self) -> impl Iterator<Item = &Registry<C>> {
+        std::iter::successors(Some(self), |registry| registry.below())
+    }
+
+    /// Whether no converter is active, here or below.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.stack().all(|level| level.0.active.load(Ordering::Relaxed) == 0)
+    }
+
+    /// A number that is another one after every change, here or below: of what is registered, and of what is active.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        // Each goes up only, so the sum changes if any does.
+        self.stack().map(|level| level.0.version.load(Ordering::Acquire)).fold(0, u64::wrapping_add)
+    }
+
+    /// Registers a converter, active, until the guard is dropped.
+    ///
+    /// # Errors
+    ///
+    /// The description, or the name of the class, is empty.
+    pub fn register(&self, what: Registration<C>) -> Result<Registered<C>> {
+        let empty =
+            |option, expected: &str| Error::Option { option, expected: expected.into(), got: "\"\"".into() };
+        if what.description.is_empty() {
+            return Err(empty("description", "a text that tells the converter from others"));
+        }
+        if what.rule == Match::Class(String::new()) {
+            return Err(empty("class", "the name of a class"));
+        }
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (active, calls, copied) = (AtomicBool::new(true), AtomicU64::new(0), AtomicU64::new(0));
+        let entry = Arc::new(Entry { id, what, active, calls, copied });
+        self.change(|entries| ((entries.iter().cloned().chain([entry.clone()])).collect(), 1));
+        Ok(Registered { registry: Some(self.clone()), entry })
+    }
+
+    /// Removes a converter of this registry: it is used no more, but by calls that have found it already.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, or two have the description.
+    pub fn remove<'a>(&self, which: impl Into<Which<'a>>) -> Result<Arc<Entry<C>>> {
+        let which = which.into();
+        self.try_change(|entries| {
+            let found = find(entries, which)?;
+            Ok((without(entries, found.id), -i64::from(found.is_active()), found))
+        })
+    }
+
+    /// Removes a converter, if it is still there. Dropped outside of the lock, by whoever holds it last.
+    fn remove_if_there(&self, id: u64) {
+        let _: Result<Arc<Entry<C>>> = self.remove(Which::Id(id));
+    }
+
+    /// Makes a converter of this registry active, or inactive, so that it is ignored; whether it was active.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, or two have the description.
+    pub fn set_active<'a>(&self, which: impl Into<Which<'a>>, active: bool) -> Result<bool> {
+        let which = which.into();
+        self.try_change(|entries| {
+            let found = find(entries, which)?;
+            let was = found.active.swap(active, Ordering::Relaxed);
+            Ok((entries.clone(), i64::from(active) - i64::from(was), was))
+        })
+    }
+
+    /// A converter of this registry.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, or two have the description.
+    pub fn get<'a>(&self, which: impl Into<Which<'a>>) -> Result<Arc<Entry<C>>> {
+        find(&self.entries(), which.into())
+    }
+
+    /// The converters of this registry, active or not, in the order in which they came.
+    pub fn entries(&self) -> Arc<[Arc<Entry<C>>]> {
+        self.0.entries.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How many converters are in this registry, active or not.
+    pub fn len(&self) -> usize {
+        self.entries().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The active converter for an object; none if there is none, here or below.
+    ///
+    /// One for its type comes first, then those for its classes in their order, then those whose predicate holds. Of those
+    /// that are equal so far the one in the nearest registry is taken.
+    ///
+    /// # Errors
+    ///
+    /// Two are equal, and in one registry: the error names both, and the argument by `path`. Whatever a predicate fails with.
+    #[inline]
+    pub fn choose<S: Subject<C>>(&self, subject: &S, path: &str) -> Result<Option<Arc<Entry<C>>>> {
+        if self.is_idle() {
+            return Ok(None);
+        }
+        self.look_up(subject, path)
+    }
+
+    fn look_up<S: Subject<C>>(&self, subject: &S, path: &str) -> Result<Option<Arc<Entry<C>>>> {
+        let levels: Vec<_> = self.stack().map(Registry::entries).collect();
+        let first = |fits: &dyn Fn(&Entry<C>) -> Result<bool>, for_what: &dyn Fn() -> String| {
+            for entries in &levels {
+                let mut found: Option<&Arc<Entry<C>>> = None;
+                for entry in entries.iter().filter(|entry| entry.is_active()) {
+                    match found {
+                        _ if !fits(entry)? => {}
+                        None => found = Some(entry),
+                        Some(other) => return Err(ambiguous(path, &for_what(), other, entry)),
+                    }
+                }
+                if found.is_some() {
+                    return Ok(found.cloned());
+                }
+            }
+            Ok(None)
+        };
+        if let Some(id) = subject.type_id() {
+            let found = first(&|entry| Ok(entry.what.rule == Match::Type(id)), &|| "its type".into())?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        for class in subject.classes() {
+            let fits = |entry: &Entry<C>| Ok(matches!(&entry.what.rule, Match::Class(name) if name == class));
+            let found = first(&fits, &|| format!("class `{class}`"))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        let fits = |entry: &Entry<C>| match entry.what.rule {
+            Match::Predicate => subject.satisfies(&entry.what.converter),
+            _ => Ok(false),
+        };
+        first(&fits, &|| "it by their predicates".into())
+    }
+
+    /// The error of an object that no converter is for, which lists those that there are.
+    #[cold]
+    pub fn none_for<S: Subject<C>>(&self, subject: &S, path: &str) -> Error {
+        let classes: Vec<String> = subject.classes().map(|class| format!("`{class}`")).collect();
+        let class = match classes.len() {
+            0 => "an object without a class".to_owned(),
+            _ => format!("an object of class {}", classes.join(", ")),
+        };
+        let (mut active, mut inactive) = (Vec::new(), Vec::new());
+        for entry in self.stack().flat_map(|level| level.entries().to_vec()) {
+            let what = match &entry.what.rule {
+                Match::Class(class) => format!("`{}` for class `{class}`", entry.description()),
+                Match::Type(_) | Match::Predicate => format!("`{}`", entry.description()),
+            };
+            (if entry.is_active() { &mut active } else { &mut inactive }).push(what);
+        }
+        let mut reason = format!("no converter is registered for {class}; ");
+        reason += &match active.is_empty() {
+            true => "none is active".to_owned(),
+            false => format!("registered are: {}", active.join(", ")),
+        };
+        if !inactive.is_empty() {
+            reason += &format!("; inactive: {}", inactive.join(", "));
+        }
+        Error::Converter { argument: path.into(), reason }
+    }
+
+    fn change(&self, change: impl FnOnce(&Arc<[Arc<Entry<C>>]>) -> (Arc<[Arc<Entry<C>>]>, i64)) {
+        let changed: Result<()> = self.try_change(|entries| {
+            let (entries, active) = change(entries);
+            Ok((entries, active, ()))
+        });
+        changed.expect("this change cannot fail");
+    }
+
+    /// Puts another list in place, with the change of the number of active converters.
+    fn try_change<R>(
+        &self,
+        change: impl FnOnce(&Arc<[Arc<Entry<C>>]>) -> Result<(Arc<[Arc<Entry<C>>]>, i64, R)>,
+    ) -> Result<R> {
+        let level = &*self.0;
+        let mut entries = level.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let (after, active, result) = change(&entries)?;
+        // What goes is dropped after the lock: a converter is foreign code.
+        let before = std::mem::replace(&mut *entries, after);
+        level.active.fetch_add(active as usize, Ordering::Relaxed);
+        level.version.fetch_add(1, Ordering::Release);
+        drop(entries);
+        drop(before);
+        Ok(result)
+    }
+}
+
+impl<C> fmt::Debug for Registry<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("entries", &self.entries())
+            .field("version", &self.version())
+            .finish_non_exhaustive()
+    }
+}
+
+fn without<C>(entries: &[Arc<Entry<C>>], id: u64) -> Arc<[Arc<Entry<C>>]> {
+    entries.iter().filter(|entry| entry.id != id).cloned().collect()
+}
+
+fn find<C>(entries: &[Arc<Entry<C>>], which: Which<'_>) -> Result<Arc<Entry<C>>> {
+    let wrong = |expected: String, got: String| Err(Error::Option { option: "converter", expected, got });
+    let found = match which {
+        Which::Id(id) => entries.iter().find(|entry| entry.id == id),
+        Which::Index(index) => entries.get(index),
+        Which::Description(text) => {
+            let mut all = entries.iter().filter(|entry| entry.description() == text);
+            let found = all.next();
+            if all.next().is_some() {
+                return wrong("a description that only one converter has".into(), format!("{text:?}"));
+            }
+            found
+        }
+    };
+    let Some(found) = found else {
+        let got = match which {
+            Which::Id(id) => format!("the id {id}"),
+            Which::Index(index) => format!("the index {index}"),
+            Which::Description(text) => format!("{text:?}"),
+        };
+        let all: Vec<String> = entries.iter().map(|entry| format!("{:?}", entry.description())).collect();
+        return match all.is_empty() {
+            true => wrong("a registered converter".into(), format!("{got}, but none is registered")),
+            false => wrong(format!("a registered converter ({})", all.join(", ")), got),
+        };
+    };
+    Ok(found.clone())
+}
+
+#[cold]
+fn ambiguous<C>(path: &str, for_what: &str, a: &Entry<C>, b: &Entry<C>) -> Error {
+    let name = |entry: &Entry<C>| match entry.package() {
+        Some(package) => format!("`{}` of package {package}", entry.description()),
+        None => format!("`{}`", entry.description()),
+    };
+    Error::Converter {
+        argument: path.into(),
+        reason: format!(
+            "two converters are for {for_what}, {} and {}: remove one, or make it inactive",
+            name(a),
+            name(b)
+        ),
+    }
+}
+
+/// Keeps a converter registered: it is removed when this is dropped.
+#[must_use = "the converter is removed when this is dropped: keep it, or call `keep()`"]
+pub struct Registered<C> {
+    /// None once it is kept for good.
+    registry: Option<Registry<C>>,
+    entry: Arc<Entry<C>>,
+}
+
+impl<C> Registered<C> {
+    /// The converter.
+    pub fn entry(&self) -> &Arc<Entry<C>> {
+        &self.entry
+    }
+
+    /// Leaves the converter registered for good, or until somebody removes it; its id.
+    pub fn keep(mut self) -> u64 {
+        self.registry = None;
+        self.entry.id
+    }
+}
+
+impl<C> Drop for Registered<C> {
+    fn drop(&mut self) {
+        if let Some(registry) = &self.registry {
+            registry.remove_if_there(self.entry.id);
+        }
+    }
+}
+
+impl<C> fmt::Debug for Registered<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registered").field(&self.entry).finish()
+    }
+}
