@@ -63,6 +63,9 @@ pub struct Outputs<'a> {
     client: Client,
     buffers: &'a [Option<RawBuffer>],
     next: usize,
+    /// Those to keep a reference to, and the references.
+    watched: &'static [usize],
+    seen: Vec<(usize, Array)>,
 }
 
 impl<'a> Outputs<'a> {
@@ -75,7 +78,7 @@ impl<'a> Outputs<'a> {
         client: Client,
         buffers: &'a [Option<RawBuffer>],
     ) -> Outputs<'a> {
-        Outputs { compiled, client, buffers, next: 0 }
+        Outputs { compiled, client, buffers, next: 0, watched: &[], seen: Vec::new() }
     }
 
     #[inline(always)]
@@ -86,7 +89,27 @@ impl<'a> Outputs<'a> {
         let buffer = buffer.expect("an engine fills every result of a successful run");
         // SAFETY: by `new` the buffer is ours, each is taken once, and dtype and shape are those that the executable
         // gives at this position, on its device.
-        unsafe { Array::from_raw(self.client, buffer, self.compiled.device(), aval.dtype(), aval.shape()) }
+        let array = unsafe {
+            Array::from_raw(self.client, buffer, self.compiled.device(), aval.dtype(), aval.shape())
+        };
+        // Known to be none where nothing is written back.
+        if self.watched.contains(&i) {
+            self.seen.push((i, array.clone()));
+        }
+        array
+    }
+
+    /// What `take` makes of the results, and beside it those with these numbers, in this order.
+    pub fn watched<O>(
+        &mut self,
+        numbers: &'static [usize],
+        take: impl FnOnce(&mut Self) -> O,
+    ) -> (O, Vec<Array>) {
+        self.watched = numbers;
+        let taken = take(self);
+        let seen = std::mem::take(&mut self.seen);
+        let find = |number: &usize| seen.iter().find(|(i, _)| i == number).map(|(_, array)| array.clone());
+        (taken, numbers.iter().map(|number| find(number).expect("the number is a result's")).collect())
     }
 }
 

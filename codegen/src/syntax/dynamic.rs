@@ -14,6 +14,7 @@ use super::reference;
 use super::shape::{self, Sizes};
 use super::text::text;
 use super::words;
+use super::write_back;
 
 /// An attribute that describes an array: its name and options, and an example of it.
 pub(crate) struct Describes<'a> {
@@ -34,6 +35,7 @@ pub(crate) fn read(errors: &mut Errors, attribute: &Attribute, form: &Describes<
         shape: Given::Missing,
         like: Given::Missing,
         donate: false,
+        write_back: None,
         dtype_span: None,
         alias: Given::Missing,
         words: Vec::new(),
@@ -83,10 +85,7 @@ fn option(
             option_list::flag(word, input)?;
             options.donate = true;
         }
-        _ => {
-            skip_item(input);
-            return Err(syn::Error::new_spanned(word, messages::write_back()));
-        }
+        _ => options.write_back = Some(write_back::read(word, input)?),
     }
     Ok(())
 }

@@ -67,9 +67,19 @@ messages! {
     alias_value(option, got) {
         "`{option}` must be the name of an argument, found `{got}`", "write `{option} = a`"
     }
-    write_back() {
-        "`write_back` needs a converter, and converters do not exist yet",
-        "leave it out; `donate` lets the program reuse the buffer of this argument"
+    write_back_value(got) {
+        "`write_back` must be the index of a result, found `{got}`",
+        "write `write_back = 1` for the second result, or `write_back` alone if there is only one"
+    }
+    write_back_list(name) {
+        "`{name}` is a list of arrays, and a result is written back into one array", "leave `write_back` out"
+    }
+    write_back_field(name) {
+        "`{name}` is a field, and a result is written back into an argument", "leave `write_back` out"
+    }
+    write_back_twice(result, other) {
+        "result {result} is written back into `{other}` already",
+        "say which result this one gets, as in `write_back = 1`: they are counted from 0"
     }
 
     // Dtypes.

@@ -11,7 +11,7 @@
 //! | `option_list`, `dtype`, `shape`, `reference`, `types`, `docs`, `text` | reading the parts of a signature |
 //! | `dynamic`, `statics`, `params`, `output`, `function`, `family_options` | the rules of a function, one function each |
 //! | `border` | the rules of what is a function of R, and defaults as R writes them |
-//! | `links`, `names`, `resolve` | references and captured names, from what is written to the model |
+//! | `links`, `names`, `write_back`, `resolve` | references, captured names and results that are written back, from what is written to the model |
 //! | `family`, `trees`, `static_type` | the four kinds of declarations around families |
 //! | `handler` | `#[ffi_handler]` and `#[derive(AttrValue)]` |
 //! | `model` | what comes out |
@@ -44,6 +44,7 @@ mod text;
 mod trees;
 mod types;
 mod words;
+mod write_back;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -221,8 +221,19 @@ pub struct Leaves {
     pub shape: Shape,
     /// Whether their buffers may be reused for outputs.
     pub donate: bool,
+    /// Which result is written back into it, if one is.
+    pub write_back: Option<WriteBack>,
     /// Whether a call may leave it out: `Option<Buffer<T>>` of a handler.
     pub optional: bool,
+}
+
+/// `write_back`: a result that is written back into an argument.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteBack {
+    /// Where that is written.
+    pub span: Span,
+    /// The result, counted from 0; none if it is the only one.
+    pub result: Option<usize>,
 }
 
 /// How many arrays an argument is.

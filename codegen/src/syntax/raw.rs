@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Span};
 use syn::{Expr, Type};
 
 use super::model::{Count, DTypes, Docs};
+use super::write_back::RawWriteBack;
 
 /// A part of a declaration that may be missing or wrong.
 ///
@@ -67,6 +68,7 @@ pub(crate) struct DynamicOptions {
     /// `like(a)`; wrong if its own form was.
     pub(crate) like: Given<Ident>,
     pub(crate) donate: bool,
+    pub(crate) write_back: Option<RawWriteBack>,
     /// Where the value of `dtype` begins.
     pub(crate) dtype_span: Option<Span>,
     /// `alias = a`: the argument whose contents a result takes over.

@@ -3,9 +3,10 @@
 use super::errors::Errors;
 use super::kind::Within;
 use super::links::{self, Links};
-use super::model::{Dim, Dynamic, DynamicKind, Group, Leading, Leaves, Pattern, Shape};
+use super::model::{Dim, Dynamic, DynamicKind, Group, Leading, Leaves, Pattern, Shape, WriteBack};
 use super::names::{self, Names};
 use super::raw::{Given, RawDim, RawDynamic, RawKind, RawLeading, RawParam, RawShape};
+use super::write_back;
 
 /// What stands around the arguments, for the rules about names.
 pub(crate) struct Scope<'a> {
@@ -28,6 +29,7 @@ pub(crate) struct Resolved {
 pub(crate) fn resolve(errors: &mut Errors, params: &[RawParam], scope: &Scope<'_>) -> Option<Resolved> {
     let links = links::read(errors, params, scope);
     let names = names::read(errors, params, scope);
+    write_back::check(errors, params, scope.within);
     let groups = groups(params, &links)?;
     let mut dynamics = Vec::new();
     for (index, param) in params.iter().enumerate() {
@@ -77,6 +79,11 @@ fn dynamic(
             group: groups.iter().position(|group| group.members.contains(&index))?,
             shape: shape(index, raw, links, names)?,
             donate: raw.options.donate,
+            write_back: raw
+                .options
+                .write_back
+                .as_ref()
+                .map(|back| WriteBack { span: back.word.span(), result: back.result }),
             optional: raw.optional,
         }),
     };

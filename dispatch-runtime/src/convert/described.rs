@@ -6,7 +6,7 @@ use std::fmt;
 use super::{CopyPolicy, Expected};
 use crate::aval::{brief, short};
 use crate::host::{Converted, HostArray, HostView, Owner};
-use crate::{Array, Aval, DType, Device, Result};
+use crate::{Array, Aval, Client, DType, Device, Result};
 
 /// An object's data as a converter describes it: dtype, shape, where the elements lie, and who keeps them.
 ///
@@ -245,12 +245,13 @@ impl<'a> Described<'a> {
             // As for a value of the host: the first one listed.
             None => expected.dtypes[0],
         };
-        let reason = self.why_not_shared(dtype, device);
+        let reason = self.why_not_shared(dtype, device.client(), false);
         match (reason, expected.copy) {
             (None, CopyPolicy::Never | CopyPolicy::IfNeeded) => {
                 let (view, owner) = (self.view().expect("data of the host"), self.take_owner());
-                let owner = owner.expect("what can be shared has an owner");
-                // SAFETY: the data is immutable for as long as its owner lives, as the converter has declared.
+                let owner = owner.unwrap_or_else(|| Box::new(()));
+                // SAFETY: the data is immutable for as long as its owner lives, as the converter has declared; without one
+                // there are no elements.
                 let (array, shared) = unsafe { device.client().share(view, owner, device)? };
                 let copied = self.copied + if shared { 0 } else { bytes(&array) };
                 Ok((array, copied))
@@ -267,14 +268,15 @@ impl<'a> Described<'a> {
         }
     }
 
-    /// Why the data cannot be a device's as it is, at this dtype; none if it can.
-    pub(super) fn why_not_shared(&self, dtype: DType, device: Device) -> Option<String> {
+    /// Why the data cannot be a device's as it is, at this dtype; none if it can. `waits` says that it is needed no longer than
+    /// the object is borrowed.
+    pub(super) fn why_not_shared(&self, dtype: DType, client: Client, waits: bool) -> Option<String> {
         let view = self.view()?;
         if view.dtype() != dtype {
             return Some(format!("its data is of dtype {}, not {dtype}", view.dtype()));
         }
-        if view.len() == 0 && !matches!(self.data, Data::Kept(_)) {
-            return Some("it is borrowed for the call".into());
+        if view.len() == 0 {
+            return None;
         }
         if !view.is_dense() {
             let layout = view.layout();
@@ -282,14 +284,15 @@ impl<'a> Described<'a> {
                 crate::host::layout::text(layout.as_ref().map(|(strides, offset)| (&**strides, *offset)));
             return Some(format!("its data is not row-major ({layout})"));
         }
-        let Some(alignment) = device.client().engine().share_alignment() else {
-            return Some(format!("{device} cannot use memory of the host"));
+        let Some(alignment) = client.engine().share_alignment() else {
+            return Some(format!("platform {} cannot use memory of the host", client.platform()));
         };
-        if view.len() > 0 && !(view.as_ptr() as usize).is_multiple_of(alignment) {
+        if view.as_ptr() as usize % alignment != 0 {
             return Some(format!("its data does not begin at a multiple of {alignment} bytes"));
         }
         match (&self.data, self.immutable) {
             (Data::Kept(_), true) => None,
+            _ if waits => None,
             _ => Some("its data is not declared immutable".into()),
         }
     }

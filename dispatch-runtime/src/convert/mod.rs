@@ -7,16 +7,24 @@
 
 mod described;
 mod expected;
+mod object;
 mod registry;
+mod rust;
 
 #[cfg(test)]
 mod tests;
 
 pub use described::Described;
 pub use expected::Expected;
+pub use object::{Object, object};
 pub use registry::{Entry, Match, Registered, Registration, Registry, Subject, Which};
 
+pub use rust::{AnyConverter, Converter, Converters, global};
+
+pub use crate::family::OutInfo;
 pub use crate::host::Owner;
+
+use std::any::Any;
 
 /// Whether an object's data may be copied on its way to a device.
 ///
@@ -32,4 +40,16 @@ pub enum CopyPolicy {
     IfNeeded,
     /// Also if it is not needed: nothing that happens to the object later can be seen.
     Always,
+}
+
+/// What comes of a result.
+#[derive(Debug, Default)]
+pub enum Out {
+    /// A new object.
+    Object(Box<dyn Any>),
+    /// The object that was the argument holds the result.
+    Written,
+    /// Nothing.
+    #[default]
+    Nothing,
 }

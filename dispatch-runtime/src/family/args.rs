@@ -1,10 +1,11 @@
 //! What a call passes: device arrays, host values, and in `warm` abstract values.
 
-use super::Ready;
+use super::{Family, Ready};
 use crate::array::{Array, tag};
 use crate::host::{Converted, Element, HostView};
 use crate::leaf::{Leaf, LeafKind};
-use crate::{Aval, DType, Result};
+use crate::signature::Scope;
+use crate::{Aval, DType, Error, Result};
 
 /// One dynamic argument of a call, borrowed.
 #[derive(Clone, Copy)]
@@ -78,6 +79,17 @@ impl Leaf for Arg<'_> {
     }
 }
 
+/// What a result is converted for.
+#[derive(Clone, Copy, Debug)]
+pub struct OutInfo<'a> {
+    /// The family.
+    pub function: &'a str,
+    /// The argument.
+    pub argument: &'a str,
+    /// The argument's position among the arrays, counted from 0.
+    pub index: usize,
+}
+
 /// What can be passed for a dynamic argument: an [`Array`] or a reference to one, a host scalar, a host slice, array
 /// or vector (of rank 1), a pair `(&slice, shape)` with a row-major shape, or a [`HostView`] with any strides.
 ///
@@ -106,6 +118,30 @@ pub unsafe trait Dynamic {
     type Ready<'a>: Ready<'a>
     where
         Self: 'a;
+
+    /// Makes the argument ready to be looked at, before all else: it is that of this field. Asks a converter, where there is
+    /// one.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn open(&self, scope: &'static Scope, field: usize) -> Result<()> {
+        let _ = (scope, field);
+        Ok(())
+    }
+
+    /// Where the object is that a result is written back into; none if nothing is.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn source(&self) -> Option<*const ()> {
+        None
+    }
+
+    /// Writes a result back into what was passed. Arrays and host values stay what they are.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn write_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {
+        let _ = (result, info);
+        Ok(())
+    }
 
     /// The argument, borrowed. `room` holds the shape of a slice that has none of its own.
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a>;
@@ -168,6 +204,21 @@ unsafe impl<D: Dynamic + ?Sized> Dynamic for &D {
         = D::Ready<'a>
     where
         Self: 'a;
+
+    #[inline(always)]
+    fn open(&self, scope: &'static Scope, field: usize) -> Result<()> {
+        (**self).open(scope, field)
+    }
+
+    #[inline(always)]
+    fn source(&self) -> Option<*const ()> {
+        (**self).source()
+    }
+
+    #[inline(always)]
+    fn write_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {
+        (**self).write_back(result, info)
+    }
 
     #[inline(always)]
     fn arg<'a>(&'a self, room: &'a mut [i64; 1]) -> Arg<'a> {
@@ -247,4 +298,33 @@ fn slice<'a, T: Element>(data: &'a [T], shape: &'a [i64]) -> Arg<'a> {
         Ok(view) => Arg::Host(view),
         Err(_) => Arg::BadLength(T::DTYPE, data.len(), shape),
     }
+}
+
+/// Writes a result back into what was passed.
+pub fn write_back<D: Dynamic + ?Sized>(
+    passed: &D,
+    result: &Array,
+    family: &Family,
+    argument: &'static str,
+    index: usize,
+) -> Result<()> {
+    passed.write_back(result, &OutInfo { function: family.name(), argument, index })
+}
+
+/// An error if an object that is written into is passed twice. Of each argument: its name, where the object is, and whether it is
+/// written into.
+pub fn sources_differ(sources: &[(&'static str, Option<*const ()>, bool)]) -> Result<()> {
+    for (i, &(name, source, writes)) in sources.iter().enumerate() {
+        let twice = |&(j, &(_, other, _)): &(usize, &(_, Option<*const ()>, bool))| j != i && other == source;
+        let (true, Some(_)) = (writes, source) else { continue };
+        if let Some((_, (other, ..))) = sources.iter().enumerate().find(twice) {
+            return Err(Error::Converter {
+                argument: name.into(),
+                reason: format!(
+                    "a result is written back into the object, so it cannot be passed as `{other}` too"
+                ),
+            });
+        }
+    }
+    Ok(())
 }

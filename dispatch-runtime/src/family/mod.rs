@@ -13,7 +13,7 @@ mod place;
 mod run;
 
 pub use crate::compiled::{Compiled, Compiler, Visitor, by_engine, nothing_donated};
-pub use args::{Arg, Dynamic};
+pub use args::{Arg, Dynamic, OutInfo, sources_differ, write_back};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
 pub use compile::{BodyError, Failure, Request, TextFailure};
 pub use cx::{BodyLeaf, BodyLeaves, CompileCx};
@@ -67,6 +67,11 @@ impl Family {
             rarely();
         }
         self.moves
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Whether it is called from another language, in whose spelling static values are told.

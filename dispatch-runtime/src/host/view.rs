@@ -195,7 +195,7 @@ impl<'a> HostView<'a> {
         if layout::check(dtype, shape, steps, offset, Some(bytes / dtype.size())).is_err() {
             return Err(wrong(brief(&aval), crate::error::counted(bytes, "byte")));
         }
-        if !(data as usize).is_multiple_of(dtype.align()) {
+        if data as usize % dtype.align() != 0 {
             let aligned = crate::error::counted(dtype.align(), "byte");
             return Err(wrong(format!("elements of {dtype} aligned to {aligned}"), "an odd address".into()));
         }

@@ -44,6 +44,8 @@ pub struct LeafSpec {
     pub shape: ShapeSpec,
     /// Whether its buffer is given to the program.
     pub donate: bool,
+    /// The result that is written back into it, counted from 0, if one is.
+    pub write_back: Option<usize>,
 }
 
 /// The dtypes that an argument allows.

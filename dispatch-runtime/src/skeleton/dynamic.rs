@@ -186,9 +186,17 @@ where
     fn check<I: RunInput>(&self, inputs: &[I]) -> Result<()> {
         let device = self.client.default_device();
         let mut inputs = inputs.iter().enumerate();
-        inputs.try_for_each(|(i, input)| match input.input() {
-            Input::Array(array) => check_place(|| (i + 1).to_string(), array, device),
-            Input::Host(_) => Ok(()),
+        inputs.try_for_each(|(i, input)| {
+            let path = || (i + 1).to_string();
+            let mut given = input.input();
+            if let Input::Object(object) = given {
+                object.convert(&path(), None)?;
+                given = object.converted();
+            }
+            match given {
+                Input::Array(array) => check_place(path, array, device),
+                _ => Ok(()),
+            }
         })
     }
 

@@ -1,13 +1,17 @@
 //! What a run is given.
 
+use std::any::Any;
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use crate::leaf::{Leaf, LeafKind};
-use crate::{Array, DType, Device, HostView, Result};
+use crate::{Array, Aval, DType, Device, HostView, Result};
 
-/// One input of a run: an array on the device, or data of the host, which is uploaded for the run.
+/// One input of a run: an array on the device, data of the host, which is uploaded for the run, or an object that a
+/// [converter](crate::convert) is for.
 ///
-/// A run takes a list of `&Array`, or of [`HostView`]; where they are mixed, of inputs.
+/// A run takes a list of `&Array`, of [`HostView`], or of objects; where they are mixed, of inputs.
 ///
 /// ```
 /// use dispatch_runtime::{prelude::*, skeleton::{Input, SkeletonSlot}};
@@ -29,6 +33,61 @@ pub enum Input<'a> {
     Array(&'a Array),
     /// Data of the host.
     Host(HostView<'a>),
+    /// An object, from [`convert::object`](crate::convert::object()).
+    Object(&'a dyn Convertible),
+}
+
+/// An object that becomes an array for a run.
+pub trait Convertible: fmt::Debug {
+    /// Has it converted, for an input of this name. `slot` is what that has to be, and whether the run consumes it, if it is
+    /// known.
+    #[doc(hidden)]
+    fn convert(&self, path: &str, slot: Option<(&Aval, bool)>) -> Result<()>;
+
+    /// What it was converted to.
+    #[doc(hidden)]
+    fn converted(&self) -> Input<'_>;
+
+    /// The array that it is for one run, and what has to live until the run has started.
+    #[doc(hidden)]
+    fn array(&self, path: &str, device: Device) -> Result<(Array, Option<Box<dyn Any>>)>;
+}
+
+impl<'a> Input<'a> {
+    /// The sizes, for as long as the input is borrowed.
+    fn sizes(self) -> &'a [i64] {
+        match self {
+            Input::Array(array) => array.shape(),
+            Input::Host(view) => view.shape(),
+            Input::Object(object) => object.converted().sizes(),
+        }
+    }
+}
+
+#[cfg(feature = "convert")]
+impl<'a> From<&'a crate::convert::Object<'_>> for Input<'a> {
+    fn from(object: &'a crate::convert::Object<'_>) -> Input<'a> {
+        Input::Object(object)
+    }
+}
+
+#[cfg(feature = "convert")]
+impl Leaf for crate::convert::Object<'_> {
+    fn kind(&self) -> LeafKind<'_> {
+        LeafKind::Host
+    }
+
+    fn tag(&self) -> u32 {
+        self.converted().tag()
+    }
+
+    fn dtype(&self) -> DType {
+        self.converted().dtype()
+    }
+
+    fn shape(&self) -> &[i64] {
+        self.converted().sizes()
+    }
 }
 
 impl<'a> From<&'a Array> for Input<'a> {
@@ -43,7 +102,7 @@ impl<'a> From<HostView<'a>> for Input<'a> {
     }
 }
 
-/// What a list of inputs is made of: `&Array`, [`HostView`] or [`Input`], which is either. A list without any does not say
+/// What a list of inputs is made of: `&Array`, [`HostView`], `&Object` or [`Input`], which is any of them. A list without any does not say
 /// which: `run::<&Array>(&[])`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no input of a skeleton",
@@ -55,6 +114,8 @@ pub trait RunInput: Leaf + sealed::Given {}
 impl RunInput for &Array {}
 impl RunInput for HostView<'_> {}
 impl RunInput for Input<'_> {}
+#[cfg(feature = "convert")]
+impl RunInput for &crate::convert::Object<'_> {}
 
 pub(super) mod sealed {
     use super::*;
@@ -119,19 +180,39 @@ impl Given for Input<'_> {
     }
 }
 
+#[cfg(feature = "convert")]
+impl Given for &crate::convert::Object<'_> {
+    fn input(&self) -> Input<'_> {
+        Input::Object(*self)
+    }
+
+    fn as_arrays<R>(inputs: &[Self], device: Device, call: impl FnOnce(&[&Array]) -> Result<R>) -> Result<R> {
+        uploaded(inputs, device, call)
+    }
+}
+
 /// So many inputs have room on the stack.
 const NEAR: usize = 8;
 
-/// Calls with the inputs as arrays. What is uploaded ends after the call, whose work with it goes on.
+/// Calls with the inputs as arrays; objects are converted already. What is uploaded ends after the call, whose work with it
+/// goes on.
 fn uploaded<I: Given, R>(
     inputs: &[I],
     device: Device,
     call: impl FnOnce(&[&Array]) -> Result<R>,
 ) -> Result<R> {
+    // Declared first, so dropped last: what is held may wait until nobody uses the arrays.
+    let mut held: SmallVec<[Box<dyn Any>; NEAR]> = SmallVec::new();
     let mut made: SmallVec<[Array; NEAR]> = SmallVec::new();
-    for input in inputs {
-        if let Input::Host(view) = input.input() {
-            made.push(device.client().upload(view, device)?);
+    for (i, input) in inputs.iter().enumerate() {
+        match input.input() {
+            Input::Array(_) => {}
+            Input::Host(view) => made.push(device.client().upload(view, device)?),
+            Input::Object(object) => {
+                let (array, until) = object.array(&(i + 1).to_string(), device)?;
+                made.push(array);
+                held.extend(until);
+            }
         }
     }
     let mut made = made.iter();
@@ -139,7 +220,7 @@ fn uploaded<I: Given, R>(
         .iter()
         .map(|input| match input.input() {
             Input::Array(array) => array,
-            Input::Host(_) => made.next().expect("one for each view"),
+            Input::Host(_) | Input::Object(_) => made.next().expect("one for each that is no array"),
         })
         .collect();
     call(&arrays)
@@ -149,7 +230,7 @@ impl Leaf for Input<'_> {
     fn kind(&self) -> LeafKind<'_> {
         match self {
             Input::Array(array) => LeafKind::Device(array),
-            Input::Host(_) => LeafKind::Host,
+            Input::Host(_) | Input::Object(_) => LeafKind::Host,
         }
     }
 
@@ -157,6 +238,7 @@ impl Leaf for Input<'_> {
         match self {
             Input::Array(array) => Leaf::tag(*array),
             Input::Host(view) => view.tag(),
+            Input::Object(object) => object.converted().tag(),
         }
     }
 
@@ -164,6 +246,7 @@ impl Leaf for Input<'_> {
         match self {
             Input::Array(array) => array.dtype(),
             Input::Host(view) => view.dtype(),
+            Input::Object(object) => object.converted().dtype(),
         }
     }
 
@@ -171,12 +254,14 @@ impl Leaf for Input<'_> {
         match self {
             Input::Array(array) => array.shape(),
             Input::Host(view) => view.shape(),
+            Input::Object(object) => object.converted().sizes(),
         }
     }
 
     fn layout(&self) -> Option<(Vec<i64>, usize)> {
         match self {
-            Input::Array(_) => None,
+            // What objects are converted to is made dense.
+            Input::Array(_) | Input::Object(_) => None,
             Input::Host(view) => Leaf::layout(view),
         }
     }

@@ -55,7 +55,7 @@ pub use bake::Origin;
 pub use capture::capture;
 pub use compose::Bind;
 pub use dynamic::DynamicSkeleton;
-pub use input::{Input, RunInput};
+pub use input::{Convertible, Input, RunInput};
 pub use memory::MemoryReport;
 pub use pool::{BufferPool, PoolStats};
 pub use results::Results;

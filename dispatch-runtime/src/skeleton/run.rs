@@ -47,10 +47,20 @@ impl Baked {
     pub fn check<I: RunInput>(&self, inputs: &[I]) -> Result<()> {
         self.check_count(inputs.len())?;
         for (i, (input, aval)) in inputs.iter().zip(self.inputs()).enumerate() {
-            if let Input::Array(array) = input.input() {
-                check_place(|| self.path(i), array, self.device())?;
+            let mut given = input.input();
+            if let Input::Object(object) = given {
+                object.convert(&self.path(i), Some((aval, self.donated.contains(&i))))?;
+                given = object.converted();
             }
-            check_layout(|| self.path(i), input, aval)?;
+            match given {
+                Input::Array(array) => {
+                    check_place(|| self.path(i), array, self.device())?;
+                    check_layout(|| self.path(i), array, aval)?;
+                }
+                // What an object is converted to was checked, and is made dense.
+                _ if matches!(input.input(), Input::Object(_)) => {}
+                _ => check_layout(|| self.path(i), input, aval)?,
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 
 use super::{Scope, code, plain};
-use crate::syntax::{Class, Count, DTypes, Dim, Dynamic, Leading, Leaves, Shape};
+use crate::syntax::{Class, Count, DTypes, Dim, Dynamic, Leading, Leaves, Shape, WriteBack};
 
 impl Scope<'_> {
     /// The scope as a value of the runtime's `Scope`.
@@ -30,8 +30,20 @@ impl Scope<'_> {
                 let dtype = self.dtype_data(field, leaves);
                 let shape = self.shape_data(&leaves.shape);
                 let donate = leaves.donate;
+                let write_back = match leaves.write_back {
+                    None => code! { ::core::option::Option::None },
+                    Some(WriteBack { result, .. }) => {
+                        let result = result.unwrap_or(0);
+                        code! { ::core::option::Option::Some(#result) }
+                    }
+                };
                 code! {
-                    ::core::option::Option::Some(__dispatch::LeafSpec { dtype: #dtype, shape: #shape, donate: #donate })
+                    ::core::option::Option::Some(__dispatch::LeafSpec {
+                        dtype: #dtype,
+                        shape: #shape,
+                        donate: #donate,
+                        write_back: #write_back,
+                    })
                 }
             }
         };

@@ -56,15 +56,19 @@ const OPTIONS: Table = Table {
             &[("donate", "option `donate` takes no value", "write `donate` alone")],
         ),
         (
-            "#[dynamic(dtype = f32, shape = [m], write_back)]",
-            &[("write_back", "`write_back` needs a converter, and converters do not exist yet", "`donate`")],
-        ),
-        (
             "#[dynamic(write_back = x, dtype = f33)]",
             &[
-                ("write_back", "`write_back` needs a converter, and converters do not exist yet", ""),
+                ("x", "`write_back` must be the index of a result, found `x`", "write `write_back = 1`"),
                 ("f33", "unknown dtype `f33`", "did you mean `f32`?"),
             ],
+        ),
+        (
+            "#[dynamic(dtype = f32, shape = [m], write_back = )]",
+            &[("write_back", "option `write_back` needs a value", "write `write_back = 0`")],
+        ),
+        (
+            "#[dynamic(dtype = f32, shape = [m], write_back(1))]",
+            &[("write_back", "option `write_back` takes no value", "write `write_back` alone")],
         ),
     ],
 };
@@ -199,6 +203,24 @@ const NAMES: Table = Table {
         (
             "#[dynamic(dtype = f32, shape = [b])] a: Aval, #[dynamic(dtype = f32, shape = [b..])] c: Aval",
             &[("b", "`b` stands for one size before, and for leading sizes here", "use two names")],
+        ),
+        (
+            "#[dynamic(dtype = f32, shape = [], write_back)] a: Vec<Aval>",
+            &[(
+                "write_back",
+                "`a` is a list of arrays, and a result is written back into one array",
+                "leave",
+            )],
+        ),
+        (
+            "#[dynamic(dtype = f32, shape = [], write_back)] a: Aval,
+             #[dynamic(dtype = f32, shape = [], write_back = 0)] b: Aval",
+            &[("write_back", "result 0 is written back into `a` already", "as in `write_back = 1`")],
+        ),
+        (
+            "#[dynamic(dtype = f32, shape = [], write_back = 1)] a: Aval,
+             #[dynamic(dtype = f32, shape = [], write_back)] b: Aval",
+            &[],
         ),
     ],
 };

@@ -53,6 +53,14 @@ const INPUT_FIELDS: Table = Table {
     template: "struct P<T> { #[dynamic(dtype = f32, shape = [m])] weight: T, {} }",
     cases: &[
         (
+            "#[dynamic(dtype = f32, shape = [m], write_back)] a: T",
+            &[(
+                "write_back",
+                "`a` is a field, and a result is written back into an argument",
+                "leave `write_back` out",
+            )],
+        ),
+        (
             "a: T, b: Other<T>, c: f32",
             &[
                 (

@@ -26,7 +26,7 @@ pub(super) fn alignment(shared: &Shared) -> Option<usize> {
 
 /// Whether the memory of this data can become a buffer's.
 pub(super) fn is_possible(shared: &Shared, host: &HostView<'_>) -> bool {
-    let aligned = |to| (host.as_ptr() as usize).is_multiple_of(to);
+    let aligned = |to| host.as_ptr() as usize % to == 0;
     host.is_dense() && host.len() > 0 && alignment(shared).is_some_and(aligned)
 }
 
@@ -61,9 +61,9 @@ pub(super) unsafe fn share(
     let buffer = super::engine::given(plugin, made.buffer, "PJRT_Client_BufferFromHostBuffer");
     let event = made.done_with_host_buffer;
     let lent = Box::into_raw(Box::new(Lent { plugin, owner }));
-    // SAFETY: the event is ours and asked before it is ended. The callback is called once, and owns what is lent.
     let asked = match event.is_null() {
         true => Err(plugin.broken("PJRT_Client_BufferFromHostBuffer gave no event")),
+        // SAFETY: the event is ours and asked before it is ended. The callback is called once, and owns what is lent.
         false => unsafe {
             call!(plugin, PJRT_Event_OnReady { event: event, callback: Some(done), user_arg: lent.cast() })
                 .map(drop)
@@ -91,7 +91,7 @@ pub(super) unsafe fn share(
                     if !event.is_null() {
                         let _ = call!(plugin, PJRT_Event_Await { event: event });
                     }
-                    drop_lent(Box::from_raw(lent));
+                    drop_lent(*Box::from_raw(lent));
                 }
             }
             destroy_event(plugin, event);
@@ -116,11 +116,11 @@ unsafe extern "C" fn done(error: *mut PJRT_Error, lent: *mut c_void) {
     let lent = unsafe { Box::from_raw(lent.cast::<Lent>()) };
     // Done it is, with an error too; that of the data appears where the buffer is used.
     let _ = lent.plugin.check("PJRT_Client_BufferFromHostBuffer", error);
-    drop_lent(lent);
+    drop_lent(*lent);
 }
 
 /// Gives the data back to its owner. A panic of that must not reach the plugin, and there is nobody to tell.
-fn drop_lent(lent: Box<Lent>) {
+fn drop_lent(lent: Lent) {
     let owner = lent.owner;
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(owner))) {
         std::mem::forget(panic);

@@ -9,7 +9,7 @@ pub(super) const fn leaf(dtype: Option<DType>) -> Option<LeafSpec> {
         Some(dtype) => DTypeSpec::One(dtype),
         None => DTypeSpec::Any,
     };
-    Some(LeafSpec { dtype, shape: ShapeSpec::Dims(Lead::Any, &[]), donate: false })
+    Some(LeafSpec { dtype, shape: ShapeSpec::Dims(Lead::Any, &[]), donate: false, write_back: None })
 }
 
 /// What the type of a parameter says of it.

@@ -7,6 +7,7 @@ use syn::spanned::Spanned;
 use super::super::super::scope::{code, plain};
 use super::super::call::slots;
 use super::super::local_scope;
+use super::write_back;
 use crate::syntax::{Count, Dynamic, DynamicKind, Family, Param, Static};
 
 /// The parameters of `call` and `explain`, and the statements that borrow them.
@@ -22,7 +23,7 @@ pub(super) fn parameters(family: &Family) -> (TokenStream, TokenStream) {
             },
         },
     };
-    let borrow = |dynamic: &Dynamic| {
+    let borrow = |(field, dynamic): (usize, &Dynamic)| {
         let name = &dynamic.name;
         let room = Ident::new(&format!("room_{}", plain(name)), Span::mixed_site());
         let passed = passed(dynamic);
@@ -30,6 +31,7 @@ pub(super) fn parameters(family: &Family) -> (TokenStream, TokenStream) {
             Some(Count::One) => code! {
                 let mut #room = [0];
                 let #passed = &#name;
+                __dispatch::Dynamic::open(#passed, &__SCOPE, #field)?;
                 let #name = __dispatch::Dynamic::arg(#passed, &mut #room);
             },
             Some(Count::Any) => {
@@ -40,8 +42,9 @@ pub(super) fn parameters(family: &Family) -> (TokenStream, TokenStream) {
         }
     };
     let parameters = family.params.iter().map(parameter);
-    let borrows = family.dynamics().map(|(_, dynamic)| borrow(dynamic));
-    (code! { #(#parameters),* }, code! { #(#borrows)* })
+    let borrows = family.dynamics().map(|(_, dynamic)| dynamic).enumerate().map(borrow);
+    let distinct = write_back::distinct(family);
+    (code! { #(#parameters),* }, code! { #(#borrows)* #distinct })
 }
 
 /// The name of the variable that refers to an argument as it was passed.

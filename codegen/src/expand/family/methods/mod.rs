@@ -1,6 +1,7 @@
 //! The methods of a family's type.
 
 mod arguments;
+mod write_back;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -166,6 +167,7 @@ fn call_method(family: &Family) -> TokenStream {
     };
     let donated = donated(&scope);
     let docs = call_docs(family);
+    let run = write_back::run(family, &output, &donated);
     code! {
         #docs
         #[inline]
@@ -183,7 +185,7 @@ fn call_method(family: &Family) -> TokenStream {
             #bring
             #buffers
             let mut outs = [::core::option::Option::None; <#output as __dispatch::OutputTree>::LEAVES];
-            self.0.run(&entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))
+            #run
         }
     }
 }
