@@ -248,7 +248,7 @@ impl Demand<'_> {
             if *donated && !aliased {
                 crate::warning::warn(&format!(
                     "{}: the donated argument `{path}` ({aval}) cannot be used for any result: \
-                     no result has its size and layout",
+                     no result is left that has its size and layout",
                     self.owner
                 ));
             }

@@ -314,7 +314,7 @@ fn a_donation_without_use_is_reported_once() {
     }
     let text = concat!(
         "family `in_vain`: the donated argument `b` (tensor<4xf32>) cannot be used for any result: ",
-        "no result has its size and layout"
+        "no result is left that has its size and layout"
     );
     assert_eq!(warnings("in_vain"), [text]);
     // Each other program says it anew.
