@@ -181,6 +181,21 @@ fn errors_say_what_is_wrong_with_a_file() {
 }
 
 #[test]
+fn neither_a_long_name_nor_what_a_killed_process_of_the_same_number_has_left_hinders_a_save() {
+    let (dir, path) = saved();
+    // In a container each process may have the same number.
+    for n in 0..100 {
+        let left = format!(".both.skeleton.{}.{n}.part", std::process::id());
+        fs::write(dir.path().join(left), "half of a fi").unwrap();
+    }
+    both().save(&path).unwrap();
+    check(&load(&path).unwrap());
+    let long = dir.path().join("x".repeat(255));
+    both().save(&long).unwrap();
+    check(&load(&long).unwrap());
+}
+
+#[test]
 fn a_captured_array_that_is_gone_cannot_be_saved() {
     let client = client();
     let w = client.array(&[1f32, 2.0], [2]).unwrap();

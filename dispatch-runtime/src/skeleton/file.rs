@@ -14,7 +14,7 @@ use super::{Results, Skeleton, SkeletonSlot};
 use crate::compiled::{Compiler, by_engine};
 use crate::program::Source;
 use crate::store::container::{self, Damage, Name, Reader};
-use crate::store::folder::trust;
+use crate::store::folder::{trust, unique_part};
 use crate::{Aval, Client, DType, Device, Error, HostArray, Program, Result, engine};
 
 const PROGRAM_KIND: &Name = b"\x89DISPSK\n";
@@ -184,22 +184,17 @@ fn save(baked: &Baked, path: &Path) -> Result<()> {
 fn write(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
     // Through a link, as other programs write.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name =
-        path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it has no name"))?;
-    let part = Part(path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), unique())));
+    if path.file_name().is_none() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has no name"));
+    }
+    // Without the name, which may be as long as names can be.
+    let part = Part(path.with_file_name(format!(".skeleton.{}", unique_part())));
     let file = trust::create_readable(&part.0)?;
     let mut writer = BufWriter::new(&file);
     content(&mut writer)?;
     writer.flush()?;
     file.sync_all()?;
     fs::rename(&part.0, &path)
-}
-
-/// A number for each file of this process, with that of the process.
-fn unique() -> String {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    format!("{}.{}", std::process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Removed when it was not renamed.

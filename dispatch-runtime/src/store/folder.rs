@@ -81,11 +81,7 @@ impl Folder {
     }
 
     fn try_write(&self, name: &str, kind: &Name, sections: &[(Name, &[u8])]) -> io::Result<()> {
-        static WRITTEN: AtomicU64 = AtomicU64::new(0);
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let moment = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |passed| passed.as_nanos());
-        let part = format!(".{name}.{}.{number}.{moment}{PART}", std::process::id());
-        let part = Part(Some(self.path.join(part)));
+        let part = Part(Some(self.path.join(format!(".{name}.{}", unique_part()))));
         let file = trust::create(part.path())?;
         // A file system without locks has nobody who sweeps, either.
         let _locked = lock(&file);
@@ -169,6 +165,15 @@ impl Folder {
 
 fn sum(listed: &[Listed]) -> Contents {
     Contents { entries: listed.len() as u64, bytes: listed.iter().map(|entry| entry.bytes).sum() }
+}
+
+/// The end of a name that no other file has while it is written: of no other process, also of those that had the same number
+/// before, or have it in another container.
+pub(crate) fn unique_part() -> String {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let moment = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |passed| passed.as_nanos());
+    format!("{}.{number}.{moment}{PART}", std::process::id())
 }
 
 /// A file that is being written; removed unless it gets its name.
