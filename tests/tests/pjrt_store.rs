@@ -301,6 +301,12 @@ fn the_bound_holds_and_what_was_used_last_stays() {
     }
     assert!(!compiled(client, 2).compiled().is_loaded());
 
+    // A lower bound holds from when the store is opened, also if nothing is written.
+    let before = dir.entries().len() as u64;
+    let lower = Store::builder(dir.path()).max_bytes(2 * size).open().unwrap();
+    let stats = lower.stats();
+    assert!(stats.bytes <= 2 * size && stats.evicted + stats.entries == before, "{stats}");
+
     // One that is larger than all of it is not kept.
     let tiny = Store::builder(dir.path()).max_bytes(100).open().unwrap();
     client.set_store(Some(&tiny));

@@ -151,8 +151,8 @@ pub struct StoreBuilder {
 }
 
 impl StoreBuilder {
-    /// The most bytes that the entries take together; 1 GiB unless it is set. The entries go first that were not used for
-    /// longest, by any process. Each process may be over the bound by a thirtieth before it looks.
+    /// The most bytes that the entries take together, from when the store is opened; 1 GiB unless it is set. The entries go
+    /// first that were not used for longest, by any process. Each process may be over the bound by a thirtieth before it looks.
     ///
     /// A program that is larger by itself is not kept.
     pub fn max_bytes(mut self, max_bytes: u64) -> StoreBuilder {
@@ -178,11 +178,7 @@ impl StoreBuilder {
             path: path.display().to_string(),
             reason: format!("cannot keep compiled programs here: {error}"),
         })?;
-        if !read_only {
-            // What killed writers have left is of no use to anybody.
-            folder.sweep();
-        }
-        Ok(Store(Arc::new(Inner {
+        let store = Store(Arc::new(Inner {
             folder,
             max_bytes,
             read_only,
@@ -190,7 +186,13 @@ impl StoreBuilder {
             warned: AtomicBool::new(false),
             written: AtomicU64::new(0),
             seen: AtomicU64::new(u64::MAX),
-        })))
+        }));
+        if !read_only {
+            // What killed writers have left is of no use to anybody, and the bound may be a lower one than before. Where
+            // that cannot be, what is there still serves.
+            let _ = store.trim();
+        }
+        Ok(store)
     }
 }
 
@@ -344,20 +346,19 @@ impl Store {
         let written = self.0.written.fetch_add(size, Relaxed) + size;
         let likely = self.0.seen.load(Relaxed).saturating_add(written);
         if likely > self.0.max_bytes || written > self.0.max_bytes / 32 {
-            self.trim();
+            if let Err(error) = self.trim() {
+                self.failed("written", &error);
+            }
         }
     }
 
     /// Looks at the whole directory, and removes what is too much.
-    fn trim(&self) {
-        match self.0.folder.trim(self.0.max_bytes) {
-            Ok((contents, removed)) => {
-                self.0.counters.evicted.fetch_add(removed, Relaxed);
-                self.0.written.store(0, Relaxed);
-                self.0.seen.store(contents.bytes, Relaxed);
-            }
-            Err(error) => self.failed("written", &error),
-        }
+    fn trim(&self) -> io::Result<()> {
+        let (contents, removed) = self.0.folder.trim(self.0.max_bytes)?;
+        self.0.counters.evicted.fetch_add(removed, Relaxed);
+        self.0.written.store(0, Relaxed);
+        self.0.seen.store(contents.bytes, Relaxed);
+        Ok(())
     }
 
     #[cold]
