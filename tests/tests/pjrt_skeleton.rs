@@ -178,6 +178,9 @@ fn a_wrong_operation_is_told_before_the_slots() {
     let told = reason((&impossible + 1.0).into_skeleton(&client, &[&impossible]));
     assert_eq!(told, "slot(): no array of f32 has the shape [-1]");
     assert_eq!(reason(Value::ones(DType::F32, []).into_skeleton(&client, &[&impossible])), told);
+    let impossible = impossible.named("x");
+    let told = reason((&impossible + 1.0).into_skeleton(&client, &[&impossible]));
+    assert_eq!(told, "slot(x): no array of f32 has the shape [-1]");
 }
 
 #[test]

@@ -211,6 +211,7 @@ fn a_call_that_fails_names_the_array_and_consumes_nothing() {
         Skeleton::<Vec<Array>>::from_program(&client(), program.unwrap(), &[&x_slot, &kept_slot]).unwrap();
     let error = list.run_into(&[&x, &kept], vec![y.clone()]).err().unwrap();
     assert_eq!(error.code(), "argument_count", "{error}");
+    assert!(error.to_string().contains("argument `into 2` is missing"), "{error}");
     let results = list.run_into(&[&x, &kept], vec![y, f32s(n, 0.0)]).unwrap();
     assert!(all(&results[0], 1.0) && all(&results[1], 1.0));
 }

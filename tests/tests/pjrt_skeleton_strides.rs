@@ -131,6 +131,12 @@ fn strides_that_no_data_has_are_an_error_of_the_slot() {
         told(x().strided([i64::MAX, i64::MAX], 0)).starts_with("expected strides and an offset inside of")
     );
     assert!(told(x().strided([3, 1], usize::MAX)).starts_with("expected strides and an offset inside of"));
+    // The name may come last.
+    let unnamed = SkeletonSlot::new(DType::F32, [2, 3]).strided([1], 0);
+    assert_eq!(
+        told(unnamed.named("y").named("x")),
+        "expected one stride for each dimension of [2,3], got [1]"
+    );
     // One that is poisoned already stays so.
     let impossible = SkeletonSlot::new(DType::F32, [-1]).strided([1], 0);
     let error = (&impossible + 1.0).into_skeleton(&client(), &[&impossible]).unwrap_err();

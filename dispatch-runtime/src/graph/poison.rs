@@ -120,20 +120,34 @@ fn poisoned(asked: Asked, operands: &[Arg<'_>], reason: &str) -> Value {
     // A guess, for code that looks at the shape before anything is checked.
     let guess = operands.iter().find_map(|arg| arg.value()).map(|value| value.aval().clone());
     let order = ORDER.replace(ORDER.get() + 1);
+    let guess = guess.unwrap_or_else(|| Aval::new(crate::DType::F32, []));
+    value(Poison { error: Arc::new(error), order }, guess, asked.at)
+}
+
+fn value(poison: Poison, guess: Aval, at: &'static Location<'static>) -> Value {
     Value {
         node: Rc::new(Node {
-            kind: Kind::Poison(Poison { error: Arc::new(error), order }),
+            kind: Kind::Poison(poison),
             operands: smallvec![],
-            results: smallvec![guess.unwrap_or_else(|| Aval::new(crate::DType::F32, []))],
+            results: smallvec![guess],
             blocks: Vec::new(),
             scope: None,
             region: region::current(),
-            at: asked.at,
+            at,
             names: Default::default(),
             mark: Cell::default(),
         }),
         result: 0,
     }
+}
+
+/// The poison with another text for its operation, made from what is before the parenthesis; any other value as it is.
+pub(super) fn told_as(poisoned: Value, tell: impl FnOnce(&str) -> String) -> Value {
+    let Some(Poison { error, order }) = poisoned.poison() else { return poisoned };
+    let Error::Graph { operation, reason, at } = &**error else { return poisoned };
+    let operation = tell(operation.split('(').next().unwrap_or_default());
+    let error = Error::Graph { operation, reason: reason.clone(), at: at.clone() };
+    value(Poison { error: Arc::new(error), order: *order }, poisoned.aval().clone(), poisoned.node.at)
 }
 
 /// The first of the poisons among these values.

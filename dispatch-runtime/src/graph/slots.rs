@@ -5,6 +5,7 @@ use super::function::Definition;
 use super::operand::Arg;
 use super::value::Kind;
 use super::{Value, make, poison, print, scope::ScopeId, walk};
+use crate::aval::brief;
 use crate::{Array, Aval, DType, Error, Program, Result};
 
 /// An input that belongs to no graph yet. Poisoned if no array has the shape.
@@ -23,6 +24,16 @@ pub(crate) fn strided(slot: &Value, strides: &[i64], offset: usize) -> Result<Av
             other => other.to_string(),
         })
     })
+}
+
+/// The slot under a name, which the error of a poisoned one has too.
+pub(crate) fn named(slot: Value, name: &str) -> Value {
+    let guess = slot.aval().clone();
+    let poisoned = poison::told_as(slot, |operation| match operation {
+        "slot" => format!("slot({name})"),
+        other => format!("{other}({name}: {})", brief(&guess)),
+    });
+    poisoned.named(name)
 }
 
 /// An array as a value. Poisoned if it is gone.

@@ -105,7 +105,12 @@ impl Baked {
     fn check_into(&self, given: &[Array]) -> Result<()> {
         let outputs = self.outputs();
         if given.len() != outputs.len() {
-            return Err(wrong_count("`run_into`", outputs, |i| self.given_path(i), given.len()));
+            return Err(wrong_count(
+                "`run_into`",
+                outputs,
+                |i| format!("`{}`", self.given_path(i)),
+                given.len(),
+            ));
         }
         for (i, (array, output)) in given.iter().zip(outputs).enumerate() {
             check_place(|| self.given_path(i), array, self.device())?;

@@ -98,7 +98,7 @@ impl SkeletonSlot {
 
     /// Names the slot: the name stands in errors and in the program's text.
     pub fn named(self, name: impl AsRef<str>) -> SkeletonSlot {
-        SkeletonSlot { value: self.value.named(name), ..self }
+        SkeletonSlot { value: slots::named(self.value, name.as_ref()), ..self }
     }
 
     /// Makes every run consume what it is given for this slot, as a donated argument of a family: a result may take over
