@@ -133,6 +133,36 @@
   .Call(savvy_rs_compiles_watch__impl)
 }
 
+# Ends what `rs_register_converter()` has begun.
+`rs_converter_end` <- function(`around`) {
+  .Call(savvy_rs_converter_end__impl, `around`)
+}
+
+# The R function that makes what gets the errors of a converter's functions.
+`rs_converter_handler` <- function(`function`) {
+  .Call(savvy_rs_converter_handler__impl, `function`)
+}
+
+# The path of the argument that a function of this converter runs for; `NULL` if none runs.
+`rs_converter_path` <- function(`id`) {
+  .Call(savvy_rs_converter_path__impl, `id`)
+}
+
+# Makes a converter active or not; whether it was.
+`rs_converter_set` <- function(`id`, `is_number`, `active`, `scope`) {
+  .Call(savvy_rs_converter_set__impl, `id`, `is_number`, `active`, `scope`)
+}
+
+# The columns of `converters()`.
+`rs_converters` <- function(`scope`) {
+  .Call(savvy_rs_converters__impl, `scope`)
+}
+
+# Sets the copy policy of calls; what it was, `NULL` for none.
+`rs_copy_policy` <- function(`copy`) {
+  .Call(savvy_rs_copy_policy__impl, `copy`)
+}
+
 # What a value is, in the words of messages.
 `rs_describe` <- function(`x`) {
   .Call(savvy_rs_describe__impl, `x`)
@@ -303,6 +333,11 @@
   .Call(savvy_rs_promise_value__impl, `x`)
 }
 
+# Registers a converter; its number. With `begin` before all others, until `rs_converter_end()` of what is given.
+`rs_register_converter` <- function(`class`, `convert_in`, `convert_out`, `description`, `predicate`, `copy`, `package`, `scope`, `begin`) {
+  .Call(savvy_rs_register_converter__impl, `class`, `convert_in`, `convert_out`, `description`, `predicate`, `copy`, `package`, `scope`, `begin`)
+}
+
 # Registers the pointers of a named list, one for each platform.
 `rs_register_custom_call` <- function(`target_name`, `handler`, `package`) {
   .Call(savvy_rs_register_custom_call__impl, `target_name`, `handler`, `package`)
@@ -311,6 +346,16 @@
 # `function` is what `register_r_handler()` makes of the user's.
 `rs_register_r_handler` <- function(`name`, `function`) {
   .Call(savvy_rs_register_r_handler__impl, `name`, `function`)
+}
+
+# Removes a converter by its position or description, or by its number.
+`rs_remove_converter` <- function(`id`, `is_number`, `scope`) {
+  .Call(savvy_rs_remove_converter__impl, `id`, `is_number`, `scope`)
+}
+
+# Removes those of a package.
+`rs_remove_converters` <- function(`package`) {
+  .Call(savvy_rs_remove_converters__impl, `package`)
 }
 
 # Removes what belongs to a package that is unloaded; how many there were.

@@ -9,10 +9,9 @@ raise_ <- function(code, message, argument) {
 
 # The call by which the user came into this package: from the frame that raises, up from caller to caller as long as
 # they are of this package; or of the package whose C code has called ours, and then of either.
-user_call <- function() {
+user_call <- function(frame = sys.nframe() - 2L) {
   package <- NULL
   parents <- sys.parents()
-  frame <- sys.nframe() - 2L
   found <- NULL
   while (frame > 0L) {
     env <- environment(sys.function(frame))

@@ -92,13 +92,16 @@ package_of <- function(env) {
   if (isNamespace(env)) getNamespaceName(env)[[1L]]
 }
 
-# Has the targets of a package go when it is unloaded, before its library does.
+# Has the targets and the converters of a package go when it is unloaded, before its library does.
 forget_with <- function(package) {
   if (is.null(package) || package %in% watched_packages$names || !isNamespaceLoaded(package)) {
     return()
   }
   watched_packages$names <- c(watched_packages$names, package)
-  setHook(packageEvent(package, "onUnload"), function(...) rs_remove_handlers(package))
+  setHook(packageEvent(package, "onUnload"), function(...) {
+    rs_remove_handlers(package)
+    rs_remove_converters(package)
+  })
 }
 
 watched_packages <- new.env(parent = emptyenv())

@@ -185,6 +185,36 @@ SEXP savvy_rs_compiles_watch__impl(void) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_converter_end__impl(SEXP c_arg__around) {
+    SEXP res = savvy_rs_converter_end__ffi(c_arg__around);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_converter_handler__impl(SEXP c_arg__function) {
+    SEXP res = savvy_rs_converter_handler__ffi(c_arg__function);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_converter_path__impl(SEXP c_arg__id) {
+    SEXP res = savvy_rs_converter_path__ffi(c_arg__id);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_converter_set__impl(SEXP c_arg__id, SEXP c_arg__is_number, SEXP c_arg__active, SEXP c_arg__scope) {
+    SEXP res = savvy_rs_converter_set__ffi(c_arg__id, c_arg__is_number, c_arg__active, c_arg__scope);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_converters__impl(SEXP c_arg__scope) {
+    SEXP res = savvy_rs_converters__ffi(c_arg__scope);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_copy_policy__impl(SEXP c_arg__copy) {
+    SEXP res = savvy_rs_copy_policy__ffi(c_arg__copy);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_describe__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_describe__ffi(c_arg__x);
     return handle_result(res);
@@ -375,6 +405,11 @@ SEXP savvy_rs_promise_value__impl(SEXP c_arg__x) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_register_converter__impl(SEXP c_arg__class, SEXP c_arg__convert_in, SEXP c_arg__convert_out, SEXP c_arg__description, SEXP c_arg__predicate, SEXP c_arg__copy, SEXP c_arg__package, SEXP c_arg__scope, SEXP c_arg__begin) {
+    SEXP res = savvy_rs_register_converter__ffi(c_arg__class, c_arg__convert_in, c_arg__convert_out, c_arg__description, c_arg__predicate, c_arg__copy, c_arg__package, c_arg__scope, c_arg__begin);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_register_custom_call__impl(SEXP c_arg__target_name, SEXP c_arg__handler, SEXP c_arg__package) {
     SEXP res = savvy_rs_register_custom_call__ffi(c_arg__target_name, c_arg__handler, c_arg__package);
     return handle_result(res);
@@ -382,6 +417,16 @@ SEXP savvy_rs_register_custom_call__impl(SEXP c_arg__target_name, SEXP c_arg__ha
 
 SEXP savvy_rs_register_r_handler__impl(SEXP c_arg__name, SEXP c_arg__function) {
     SEXP res = savvy_rs_register_r_handler__ffi(c_arg__name, c_arg__function);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_remove_converter__impl(SEXP c_arg__id, SEXP c_arg__is_number, SEXP c_arg__scope) {
+    SEXP res = savvy_rs_remove_converter__ffi(c_arg__id, c_arg__is_number, c_arg__scope);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_remove_converters__impl(SEXP c_arg__package) {
+    SEXP res = savvy_rs_remove_converters__ffi(c_arg__package);
     return handle_result(res);
 }
 
@@ -556,6 +601,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_compile__impl", (DL_FUNC) &savvy_rs_compile__impl, 3},
     {"savvy_rs_compiles_noted__impl", (DL_FUNC) &savvy_rs_compiles_noted__impl, 0},
     {"savvy_rs_compiles_watch__impl", (DL_FUNC) &savvy_rs_compiles_watch__impl, 0},
+    {"savvy_rs_converter_end__impl", (DL_FUNC) &savvy_rs_converter_end__impl, 1},
+    {"savvy_rs_converter_handler__impl", (DL_FUNC) &savvy_rs_converter_handler__impl, 1},
+    {"savvy_rs_converter_path__impl", (DL_FUNC) &savvy_rs_converter_path__impl, 1},
+    {"savvy_rs_converter_set__impl", (DL_FUNC) &savvy_rs_converter_set__impl, 4},
+    {"savvy_rs_converters__impl", (DL_FUNC) &savvy_rs_converters__impl, 1},
+    {"savvy_rs_copy_policy__impl", (DL_FUNC) &savvy_rs_copy_policy__impl, 1},
     {"savvy_rs_describe__impl", (DL_FUNC) &savvy_rs_describe__impl, 1},
     {"savvy_rs_device__impl", (DL_FUNC) &savvy_rs_device__impl, 2},
     {"savvy_rs_device_client__impl", (DL_FUNC) &savvy_rs_device_client__impl, 1},
@@ -594,8 +645,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_promise_await__impl", (DL_FUNC) &savvy_rs_promise_await__impl, 1},
     {"savvy_rs_promise_is_ready__impl", (DL_FUNC) &savvy_rs_promise_is_ready__impl, 1},
     {"savvy_rs_promise_value__impl", (DL_FUNC) &savvy_rs_promise_value__impl, 1},
+    {"savvy_rs_register_converter__impl", (DL_FUNC) &savvy_rs_register_converter__impl, 9},
     {"savvy_rs_register_custom_call__impl", (DL_FUNC) &savvy_rs_register_custom_call__impl, 3},
     {"savvy_rs_register_r_handler__impl", (DL_FUNC) &savvy_rs_register_r_handler__impl, 2},
+    {"savvy_rs_remove_converter__impl", (DL_FUNC) &savvy_rs_remove_converter__impl, 3},
+    {"savvy_rs_remove_converters__impl", (DL_FUNC) &savvy_rs_remove_converters__impl, 1},
     {"savvy_rs_remove_handlers__impl", (DL_FUNC) &savvy_rs_remove_handlers__impl, 1},
     {"savvy_rs_skeleton__impl", (DL_FUNC) &savvy_rs_skeleton__impl, 5},
     {"savvy_rs_skeleton_about__impl", (DL_FUNC) &savvy_rs_skeleton_about__impl, 1},

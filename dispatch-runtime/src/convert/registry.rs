@@ -345,7 +345,23 @@ impl<C> Registry<C> {
     }
 
     fn look_up<S: Subject<C>>(&self, subject: &S, path: &str) -> Result<Option<Arc<Entry<C>>>> {
-        let levels: Vec<_> = self.stack().map(Registry::entries).collect();
+        Registry::choose_from(self.stack(), subject, path)
+    }
+
+    /// [`Registry::choose`] from these registries alone, the nearest first, without those below them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Registry::choose`].
+    pub fn choose_from<'a, S: Subject<C>>(
+        levels: impl IntoIterator<Item = &'a Registry<C>>,
+        subject: &S,
+        path: &str,
+    ) -> Result<Option<Arc<Entry<C>>>>
+    where
+        C: 'a,
+    {
+        let levels: Vec<_> = levels.into_iter().map(Registry::entries).collect();
         let first = |fits: &dyn Fn(&Entry<C>) -> Result<bool>, for_what: &dyn Fn() -> String| {
             for entries in &levels {
                 let mut found: Option<&Arc<Entry<C>>> = None;
@@ -385,13 +401,25 @@ impl<C> Registry<C> {
     /// The error of an object that no converter is for, which lists those that there are.
     #[cold]
     pub fn none_for<S: Subject<C>>(&self, subject: &S, path: &str) -> Error {
+        Error::Converter { argument: path.into(), reason: Registry::reason_none(self.stack(), subject) }
+    }
+
+    /// Why none of these registries has a converter for an object, in words.
+    #[cold]
+    pub fn reason_none<'a, S: Subject<C>>(
+        levels: impl IntoIterator<Item = &'a Registry<C>>,
+        subject: &S,
+    ) -> String
+    where
+        C: 'a,
+    {
         let classes: Vec<String> = subject.classes().map(|class| format!("`{class}`")).collect();
         let class = match classes.len() {
             0 => "an object without a class".to_owned(),
             _ => format!("an object of class {}", classes.join(", ")),
         };
         let (mut active, mut inactive) = (Vec::new(), Vec::new());
-        for entry in self.stack().flat_map(|level| level.entries().to_vec()) {
+        for entry in levels.into_iter().flat_map(|level| level.entries().to_vec()) {
             let what = match &entry.what.rule {
                 Match::Class(class) => format!("`{}` for class `{class}`", entry.description()),
                 Match::Type(_) | Match::Predicate => format!("`{}`", entry.description()),
@@ -406,7 +434,7 @@ impl<C> Registry<C> {
         if !inactive.is_empty() {
             reason += &format!("; inactive: {}", inactive.join(", "));
         }
-        Error::Converter { argument: path.into(), reason }
+        reason
     }
 
     fn change(&self, change: impl FnOnce(&Arc<[Arc<Entry<C>>]>) -> (Arc<[Arc<Entry<C>>]>, i64)) {

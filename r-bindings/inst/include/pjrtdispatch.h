@@ -139,6 +139,26 @@ typedef struct pjrtdispatch_cache_counts {
     uint64_t failed;  /* times that the directory could not be used */
 } pjrtdispatch_cache_counts;
 
+/* What an argument has to be that is converted. */
+typedef struct pjrtdispatch_expected {
+    size_t size;
+    const char *path;      /* of the argument: "params$w" */
+    const int32_t *dtypes; /* PJRT_Buffer_Types that it may have */
+    size_t dtype_count;    /* 0 if that is not known */
+    const int64_t *dims;   /* sizes, -1 where any will do */
+    int64_t rank;          /* -1 if that is not known */
+    pjrtdispatch_client_id client; /* whose device data is brought to */
+    int32_t device;
+} pjrtdispatch_expected;
+
+/* What a result is converted for. */
+typedef struct pjrtdispatch_out_info {
+    size_t size;
+    const char *function;
+    const char *argument;
+    size_t index; /* among the arguments, counted from 0 */
+} pjrtdispatch_out_info;
+
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */
 enum { PJRTDISPATCH_ASK = 0, PJRTDISPATCH_GIVE = 1, PJRTDISPATCH_TAKE_BACK = 2 };
 
@@ -208,6 +228,14 @@ typedef struct pjrtdispatch_table {
     int (*cache)(pjrtdispatch_cache_info *out);
     void (*count_cache)(void (*counts)(const char *path, pjrtdispatch_cache_counts *counts));
     void (*fingerprint)(pjrtdispatch_client_id client, int32_t device, void (*tell)(void *to, const char *text), void *to);
+
+    /* Objects that are no arrays, for which converters are registered: see the R function register_converter(). convert()
+     * gives a new list, not protected, of what the converter of `x` gave (an R vector or array, a PJRTBuffer or an
+     * AnvlArray) and of the converter, for convert_out(); or NULL if there is no converter for it: then no_converter()
+     * tells why. convert_out() makes of a result what the converter gives for `original`, which it converted before. */
+    int (*convert)(SEXP x, const pjrtdispatch_expected *expected, SEXP *out);
+    int (*no_converter)(SEXP x, void (*tell)(void *to, const char *text), void *to);
+    int (*convert_out)(SEXP converter, SEXP result, SEXP original, const pjrtdispatch_out_info *info, SEXP *out);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

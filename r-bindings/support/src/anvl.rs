@@ -268,6 +268,22 @@ pub(crate) unsafe fn make_template(x: SEXP, atoms: &Atoms, aval: &Aval, device: 
     }
 }
 
+/// A new `AnvlArray` with a buffer, which the caller keeps, of an array of ours.
+#[cold]
+pub(crate) fn array_of(buffer: SEXP, array: &dispatch_runtime::Array) -> Result<crate::root::Root> {
+    let atoms = atoms()?;
+    let (aval, device) = (array.aval(), crate::client::device_object(array.device())?);
+    let aval = &aval;
+    // SAFETY: the list has five elements, and is protected.
+    crate::root::Root::make(|| unsafe {
+        let list = Rf_protect(Rf_allocVector(VECSXP, FIELDS.len() as Length));
+        make_template(list, atoms, aval, device);
+        SET_VECTOR_ELT(list, 0, buffer);
+        Rf_unprotect(1);
+        list
+    })
+}
+
 /// Makes a new list of five an array like the template, with a buffer that has no address yet; gives the buffer.
 ///
 /// # Safety

@@ -68,6 +68,7 @@ unsafe extern "C" {
 
     pub fn Rf_allocVector(kind: c_uint, length: Length) -> SEXP;
     pub fn Rf_duplicate(x: SEXP) -> SEXP;
+    pub fn Rf_shallow_duplicate(x: SEXP) -> SEXP;
     pub fn Rf_cons(car: SEXP, cdr: SEXP) -> SEXP;
     pub fn Rf_lcons(car: SEXP, cdr: SEXP) -> SEXP;
     pub fn Rf_install(name: *const c_char) -> SEXP;
@@ -75,6 +76,7 @@ unsafe extern "C" {
     pub fn PRINTNAME(symbol: SEXP) -> SEXP;
     pub fn CAR(x: SEXP) -> SEXP;
     pub fn CDR(x: SEXP) -> SEXP;
+    pub fn SETCAR(x: SEXP, value: SEXP) -> SEXP;
     pub fn TAG(x: SEXP) -> SEXP;
 
     pub fn LOGICAL(x: SEXP) -> *mut c_int;

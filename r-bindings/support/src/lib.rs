@@ -24,6 +24,7 @@ pub mod cache;
 pub mod client;
 mod compiler;
 pub mod compiles;
+pub mod convert;
 mod data;
 pub mod describe;
 pub mod dispatcher;

@@ -15,6 +15,7 @@
 mod buffer;
 mod cache;
 mod client;
+mod converter;
 mod device;
 mod dispatcher;
 mod handler;

@@ -17,6 +17,7 @@ use dispatch_runtime::Array;
 use dispatch_runtime::engine::RawBuffer;
 
 use super::Dispatcher;
+use super::converted::At;
 use super::leaves::Leaf;
 use super::place::{self, Place};
 use super::wrong::Wrong;
@@ -35,7 +36,7 @@ use crate::unwind::check_stack;
 const LIST: u64 = 1;
 const NULL: u64 = 2;
 const ARRAY: u64 = 3;
-const DATA: u64 = 4;
+pub(super) const DATA: u64 = 4;
 const STATIC: u64 = 5;
 const NAMED: u64 = 1 << 8;
 
@@ -63,6 +64,8 @@ pub(super) struct Call<'a> {
     pub default_device: Option<Root>,
     /// What `context` gave.
     pub context: Option<Root>,
+    /// What converters made of arguments, with the leaves that those are.
+    pub converted: Vec<At>,
     /// A `$backend` that is the right one, of an array that the arguments keep.
     backend: SEXP,
 }
@@ -88,6 +91,7 @@ impl<'a> Call<'a> {
             place: Place::Unknown,
             default_device: None,
             context: None,
+            converted: Vec::new(),
             backend: dispatcher.atoms.pjrt,
         }
     }
@@ -173,10 +177,10 @@ impl<'a> Call<'a> {
         match TYPEOF(value) {
             VECSXP => match self.dispatcher.atoms.fields(value).map_err(Wrong::fault)? {
                 Some((data, backend)) => self.array(value, data, backend),
-                None => Err(self.refused(value)),
+                None => self.convert(value),
             },
             kind @ (LGLSXP | INTSXP | REALSXP) if Rf_isObject(value) == 0 => self.data(value, kind),
-            _ => Err(self.refused(value)),
+            _ => self.convert(value),
         }
     }
 
@@ -238,7 +242,7 @@ impl<'a> Call<'a> {
             } else if Rf_xlength(x) == 1 {
                 self.scratch.words.push(DATA | u64::from(kind) << 8);
             } else {
-                return Err(self.refused(x));
+                return self.convert(x);
             }
         }
         self.scratch.leaves.push(Leaf { value: x, at, is_array: false });
@@ -246,7 +250,7 @@ impl<'a> Call<'a> {
     }
 
     #[cold]
-    fn refused(&self, x: SEXP) -> Box<Wrong> {
+    pub(super) fn refused(&self, x: SEXP) -> Box<Wrong> {
         let expected = format!(
             "an AnvlArray of backend \"{}\", or a logical, integer or double scalar or array without a class",
             self.dispatcher.backend()
@@ -265,7 +269,7 @@ impl<'a> Call<'a> {
 
     /// An `AnvlArray` with these fields.
     #[inline(always)]
-    fn array(&mut self, x: SEXP, data: SEXP, backend: SEXP) -> Result<(), Box<Wrong>> {
+    pub(super) fn array(&mut self, x: SEXP, data: SEXP, backend: SEXP) -> Result<(), Box<Wrong>> {
         if !self.dispatcher.is_pjrt {
             return self.foreign_array(x, data);
         }
@@ -285,7 +289,7 @@ impl<'a> Call<'a> {
 
     /// The buffer of an array.
     #[inline]
-    fn buffer(&mut self, data: SEXP) -> Result<(), Box<Wrong>> {
+    pub(super) fn buffer(&mut self, data: SEXP) -> Result<(), Box<Wrong>> {
         let address = match self.dispatcher.atoms.is_buffer(data) {
             // SAFETY: the object is a pointer.
             true => unsafe { R_ExternalPtrAddr(data) },

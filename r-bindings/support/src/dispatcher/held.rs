@@ -77,8 +77,16 @@ impl Held {
     }
 }
 
+/// What keeps the functions of a converter.
+pub(crate) enum Kept {
+    /// For ever, as far as R's collector knows.
+    Root { _root: Root },
+    /// As long as the dispatcher.
+    Dispatcher { _slot: Slot },
+}
+
 /// Keeps an object as long as it lives itself and the dispatcher does.
-pub(super) struct Slot {
+pub(crate) struct Slot {
     held: Held,
     slot: u32,
 }

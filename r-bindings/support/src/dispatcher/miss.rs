@@ -68,9 +68,11 @@ impl Dispatcher {
     }
 
     fn build(&self, call: &Call<'_>) -> Result<Entry> {
-        let (tree, leaves) = Tree::split(call.args, "args")?;
+        let args = call.args_with_converted()?;
+        let args = args.as_ref().map_or(call.args, Root::get);
+        let (tree, leaves) = Tree::split(args, "args")?;
         let structure = call.structure(tree);
-        let info = info(call, &structure, &leaves.values)?;
+        let info = info(call, args, &structure, &leaves.values)?;
         let _under_way = UnderWay::begin(call);
         let answer = place::call(self.callbacks.compile, &[info.get()])?;
         entry::read(call, answer.get(), structure)
@@ -117,13 +119,13 @@ pub(crate) fn compiling() -> Option<String> {
 }
 
 /// What the callback gets.
-fn info(call: &Call<'_>, structure: &Structure, values: &[SEXP]) -> Result<Root> {
+fn info(call: &Call<'_>, args: SEXP, structure: &Structure, values: &[SEXP]) -> Result<Root> {
     let shared = shared()?;
     let atoms = &call.dispatcher.atoms;
     let tree = &handle::New::of(structure.tree.clone())?;
     let default_device = call.default_device.as_ref().map_or_else(nil, Root::get);
     let context = call.context.as_ref().map_or_else(nil, Root::get);
-    let (args, mask) = (call.args, &structure.is_static);
+    let mask = &structure.is_static;
     // SAFETY: what is made is protected until it is part of the list, and has room for what it gets.
     Root::make(|| unsafe {
         let info = Rf_protect(Rf_allocVector(VECSXP, INFO.len() as Length));

@@ -12,6 +12,7 @@
 
 mod answer;
 mod call;
+mod converted;
 mod direct;
 mod entry;
 mod held;
@@ -23,13 +24,14 @@ mod run;
 mod signature;
 mod wrong;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 
 use dispatch_runtime::cache::Cache;
-use dispatch_runtime::{Explanation, Lru, Stats};
+use dispatch_runtime::{Device, Explanation, Lru, Stats};
 
 use crate::arg::Arg;
+use crate::convert::Scope;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::handle::{self, Handle, Kind};
@@ -41,6 +43,7 @@ use call::{Call, Scratch};
 use direct::Room;
 use entry::{Engine, Entry};
 use held::Held;
+pub(crate) use held::Kept;
 pub(crate) use miss::{compiling, is_compiling};
 pub(crate) use place::call;
 use signature::Signature;
@@ -63,6 +66,8 @@ pub struct Dispatcher {
     /// can collect what refers to the dispatcher in turn.
     held: Held,
     scratch: Cell<Option<Box<Scratch>>>,
+    /// Converters for its calls only.
+    converters: OnceCell<Scope>,
     /// Those of the entries that are alive, and of some that are not, the latest last.
     signatures: RefCell<Vec<Weak<Signature>>>,
 }
@@ -179,6 +184,7 @@ impl Dispatcher {
             atoms,
             held,
             scratch: Cell::new(None),
+            converters: OnceCell::new(),
             signatures: RefCell::default(),
         };
         let object = handle::wrap(dispatcher)?;
@@ -198,11 +204,42 @@ impl Dispatcher {
         };
         match &entry.engine {
             Engine::Pjrt(program) => call.run_program(program),
+            // What was converted is kept until the function has returned.
+            Engine::Closure(function) if call.has_converted() => call.run_closure(*function),
             Engine::Closure(function) => match last.leave(*function, call.leaves()) {
                 Some(left) => Ok(left),
                 None => call.run_closure(*function),
             },
         }
+    }
+
+    /// Whether its arrays are ours.
+    fn backend_is_pjrt(&self) -> bool {
+        self.is_pjrt
+    }
+
+    /// The device of calls without an array, if there is a function that says it.
+    fn default_device(&self) -> Result<Option<Device>> {
+        if self.callbacks.default_device == nil() {
+            return Ok(None);
+        }
+        let device = call(self.callbacks.default_device, &[])?;
+        place::pjrt_device(device.get()).map(Some)
+    }
+
+    /// The converters for its calls only, if there were ever any.
+    fn scope(&self) -> Option<&Scope> {
+        self.converters.get()
+    }
+
+    /// The converters for its calls only.
+    pub(crate) fn own_scope(&self) -> &Scope {
+        self.converters.get_or_init(Scope::new)
+    }
+
+    /// Keeps an object as long as the dispatcher lives, and what is given lives.
+    pub(crate) fn keep(&self, object: SEXP) -> Result<Kept> {
+        Ok(Kept::Dispatcher { _slot: self.held.keep(object)? })
     }
 
     /// Hits, misses, compiles, evictions, entries and bytes.

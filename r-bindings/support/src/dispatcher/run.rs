@@ -10,7 +10,7 @@ use super::entry::Program;
 use super::results::Results;
 use super::wrong::donated;
 use crate::buffer::{self, BUFFER};
-use crate::data::{Data, Shape, shape_of};
+use crate::data::{Data, Shape};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::unwind::protect;
@@ -84,11 +84,8 @@ impl Call<'_> {
             let Some(dtype) = *dtype else { continue };
             // SAFETY: the leaf was checked to be a vector, which the arguments keep. R runs no code here but its own, to
             // make elements that it has not made yet.
-            let (data, shape) = unsafe {
-                let data = Data::read(leaf.value)?.expect("a leaf that was checked");
-                let scalar = Rf_getAttrib(leaf.value, R_DimSymbol) == nil();
-                (data, if scalar { Shape::new() } else { shape_of(leaf.value)? })
-            };
+            let data = unsafe { Data::read(leaf.value)? }.expect("a leaf that was checked");
+            let shape: Shape = self.aval(*leaf).shape_i64().collect();
             let array = upload_data(data, dtype, &shape, program.device, Check::Wrong, "")
                 .map_err(|fault| self.named(fault, i))?;
             temporary.push(array);
@@ -115,8 +112,8 @@ impl Call<'_> {
             (Fault::Condition(mut condition), Ok(mut paths)) => {
                 let path = paths.swap_remove(i);
                 condition.message = condition.message.replacen("``", &format!("`{path}`"), 1);
-                condition.argument = Some(path);
-                Fault::Condition(condition)
+                condition.argument = Some(path.clone());
+                self.blame(Fault::Condition(condition), i, &path)
             }
             (fault, _) => fault,
         }

@@ -49,25 +49,19 @@ impl Wrong {
         self
     }
 
+    /// More about what came.
+    #[cold]
+    pub fn got_too(mut self: Box<Self>, more: &str) -> Box<Wrong> {
+        if let What::Condition(_, _, got) = &mut self.what {
+            got.push_str(more);
+        }
+        self
+    }
+
     #[cold]
     #[allow(clippy::boxed_local)] // it comes in a box
     pub fn into_fault(self) -> Fault {
-        let mut path = Path::default();
-        for &(list, i) in self.path.iter().rev() {
-            // SAFETY: reading the names of a list does not allocate.
-            let names = unsafe { Rf_getAttrib(list, R_NamesSymbol) };
-            path.step(i, |i| describe::text(names, i as Length));
-        }
-        let path = path.into_string();
-        let path = match path.chars().count() {
-            0 => "args".to_owned(),
-            // Of a list that is nested very deeply.
-            n if n > 400 => {
-                let ends = |skip: usize| path.chars().skip(skip).take(100).collect::<String>();
-                format!("{} … {}", ends(0), ends(n - 100))
-            }
-            _ => path,
-        };
+        let path = path_text(self.path.iter().rev().copied());
         match self.what {
             What::Fault(Fault::Condition(condition)) => match condition.argument.as_deref() {
                 Some("$data") => {
@@ -96,6 +90,26 @@ impl Wrong {
                 format!("one on {device}"),
             ),
         }
+    }
+}
+
+/// The path through these lists, from the outside.
+pub(super) fn path_text(steps: impl Iterator<Item = (SEXP, usize)>) -> String {
+    let mut path = Path::default();
+    for (list, i) in steps {
+        // SAFETY: reading the names of a list does not allocate.
+        let names = unsafe { Rf_getAttrib(list, R_NamesSymbol) };
+        path.step(i, |i| describe::text(names, i as Length));
+    }
+    let path = path.into_string();
+    match path.chars().count() {
+        0 => "args".to_owned(),
+        // Of a list that is nested very deeply.
+        n if n > 400 => {
+            let ends = |skip: usize| path.chars().skip(skip).take(100).collect::<String>();
+            format!("{} … {}", ends(0), ends(n - 100))
+        }
+        _ => path,
     }
 }
 

@@ -112,6 +112,20 @@ pub struct Table {
     /// Tells what, besides program and options, decides what is compiled for a device, in a text to be compared: programs
     /// may be exchanged by processes where it is the same. Not told where that is not known. From any thread.
     pub fingerprint: unsafe extern "C" fn(client: *const c_void, device: i32, tell: Tell, to: *mut c_void),
+
+    /// What a converter makes of an object: a new list, not protected, of what it gave (an R vector or array, a buffer, or an
+    /// `AnvlArray`) and the converter; `NULL` if there is none for the object.
+    pub convert: unsafe extern "C" fn(x: SEXP, expected: *const ConvertExpected, out: *mut SEXP) -> c_int,
+    /// Tells why there is none, with those that are registered.
+    pub no_converter: unsafe extern "C" fn(x: SEXP, tell: Tell, to: *mut c_void) -> c_int,
+    /// What the converter that `convert` gave makes of a result for the object that it converted: an object, not protected.
+    pub convert_out: unsafe extern "C" fn(
+        converter: SEXP,
+        result: SEXP,
+        original: SEXP,
+        info: *const OutInfo,
+        out: *mut SEXP,
+    ) -> c_int,
 }
 
 /// Adds what was done in a directory to the counts.
@@ -288,6 +302,42 @@ pub struct BufferOwner {
     pub release: Option<unsafe extern "C" fn(owner: *mut c_void)>,
 }
 
+/// What an argument has to be that is converted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ConvertExpected {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// The path of the argument, such as `params$w`.
+    pub path: *const c_char,
+    /// The dtypes that it may have, `PJRT_Buffer_Type`s; none if that is not known.
+    pub dtypes: *const i32,
+    /// How many they are.
+    pub dtype_count: usize,
+    /// The sizes, -1 where any will do.
+    pub dims: *const i64,
+    /// How many they are; -1 if that is not known.
+    pub rank: i64,
+    /// The client whose device data is brought to, as [`ClientInfo::client`].
+    pub client: *const c_void,
+    /// The index among its devices.
+    pub device: i32,
+}
+
+/// What a result is converted for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OutInfo {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// The name of the function.
+    pub function: *const c_char,
+    /// The name of the argument.
+    pub argument: *const c_char,
+    /// Its position among the arguments, counted from 0.
+    pub index: usize,
+}
+
 /// A struct that states its size first, as its maker knows it.
 ///
 /// # Safety
@@ -308,6 +358,10 @@ unsafe impl Stated for NewHandler {}
 unsafe impl Stated for CacheInfo {}
 // SAFETY: as above.
 unsafe impl Stated for CacheCounts {}
+// SAFETY: as above.
+unsafe impl Stated for ConvertExpected {}
+// SAFETY: as above.
+unsafe impl Stated for OutInfo {}
 
 /// Fills a struct of the other side, as far as that one knows it.
 ///

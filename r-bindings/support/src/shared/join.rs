@@ -190,7 +190,7 @@ fn unknown(what: &str) -> Fault {
 }
 
 #[inline]
-fn done(table: &Table, status: std::ffi::c_int) -> Result<()> {
+pub(crate) fn done(table: &Table, status: std::ffi::c_int) -> Result<()> {
     if status == 0 { Ok(()) } else { Err(failed(table)) }
 }
 
@@ -238,7 +238,7 @@ impl Room {
     }
 
     /// How the other side names one of our clients.
-    fn name(&self, client: Client) -> Result<*const c_void> {
+    pub(crate) fn name(&self, client: Client) -> Result<*const c_void> {
         self.clients.borrow().iter().find(|known| known.client == client).map(|known| known.name).ok_or_else(
             || {
                 Fault::new(

@@ -31,6 +31,6 @@ mod join;
 mod provide;
 
 pub use join::join;
-pub(crate) use join::{Room, cache, go_on, joined, room, show_printed};
-pub(crate) use provide::guarded;
+pub(crate) use join::{Room, cache, done, go_on, joined, room, show_printed};
 pub use provide::provide;
+pub(crate) use provide::{guarded, named_device as device_named};

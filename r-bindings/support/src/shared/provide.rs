@@ -18,7 +18,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::{self, MainThread};
 use crate::unwind::protect;
-use crate::{cache, client, compiles, entry, printing, runs};
+use crate::{cache, client, compiles, convert, entry, printing, runs};
 
 /// Registers the table with R. Called when `pjrtdispatch` is loaded.
 pub fn provide() -> Result<SEXP> {
@@ -65,6 +65,9 @@ static TABLE: Table = Table {
     cache: cache::tell,
     count_cache: cache::count_by,
     fingerprint,
+    convert: convert::convert_by,
+    no_converter: convert::no_converter_by,
+    convert_out: convert::convert_out_by,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
@@ -197,7 +200,7 @@ fn named(client: *const c_void) -> Result<Client> {
         })
 }
 
-fn named_device(client: *const c_void, device: i32) -> Result<Device> {
+pub(crate) fn named_device(client: *const c_void, device: i32) -> Result<Device> {
     let client = named(client)?;
     let mut devices = client.devices();
     let count = devices.len();

@@ -1,0 +1,270 @@
+#' Converters: objects of any class as arguments
+#'
+#' A converter lets objects of a class be arguments wherever an array is one: of [dispatch()], of the functions that are made of
+#' Rust ([dispatch_family]), of skeletons ([run()]) and of [pjrt_buffer()]. `register_converter()` registers one for all calls of
+#' the session, or for those of one dispatcher, `with_converter()` for the evaluation of an expression.
+#'
+#' @section The way in:
+#' `convert_in(x, expected)` gets the object and a list of what the argument has to be:
+#' * `dtype`: the dtypes that it may have, as strings, `NULL` where that is not known;
+#' * `shape`: its sizes, `NA` where any will do, `NULL` where not even their number is known;
+#' * `path`: where the argument is, such as `"b$w[[2]]"`.
+#'
+#' [dispatch()] knows the path only. It gives a logical, integer, double, `integer64` or complex vector or array, a
+#' [buffer][pjrt_buffer()], or an [AnvlArray]. A vector without `dim` counts as one-dimensional. From there on the call goes
+#' on as if that had been the argument: it is part of the key with its dtype and shape, and the callback of a dispatcher sees it in
+#' place of the object. So no program is used for an object that was converted to another dtype or shape. Static
+#' arguments are never converted.
+#'
+#' What has the wrong dtype or shape, or is something else, is an error that names the converter and the argument. So is an error
+#' in the function; the condition that it raised is the field `parent`.
+#'
+#' @section The way back:
+#' An argument of a function made of Rust may be declared to be written back. If it was converted, the result that takes its
+#' place is what `convert_out(result, original, info)` gives for it, `NULL` without such a function: `result` is an
+#' [AnvlArray], `original` the object, and `info` a list of the names `function` and `argument`, and the argument's position,
+#' `index`. The function may write into the object, too. The same object twice in such a call is an error.
+#'
+#' @section Which converter:
+#' One for the first class of the object comes before one for the second, and so on in the order of [class()], or, for
+#' S4 objects, of the classes that theirs extends; those with a predicate come last. Where that leaves several, one of
+#' `with_converter()` comes before one of the dispatcher, and that before one for all calls. Two that are equal in all that are
+#' an error that names both. Converters that are not active are ignored.
+#'
+#' Arrays and R data that the consumer takes anyway are never looked up, so that converters cost nothing where they are not used.
+#' Of other objects without a class attribute the implicit class counts, as `"character"`.
+#'
+#' @section Copies:
+#' With `copy = "never"` a call is an error if the data would have to be copied, as R data always is; with `"if_needed"` it is
+#' copied if there is no other way; with `"always"` it is copied even so. [with_copy()] says it for calls.
+#'
+#' @section Packages:
+#' A converter belongs to the package in whose namespace `convert_in` was defined, and goes when that is unloaded. Packages register
+#' theirs in `.onLoad()`. Registering and removing is possible at any time, also while a converter runs: a call goes on with the
+#' one that it has found. R functions run on R's own thread, and may dispatch calls themselves.
+#'
+#' @param class The class of the objects; `NULL` with a `predicate`.
+#' @param convert_in A function `(x, expected)` that gives the array, see below.
+#' @param convert_out A function `(result, original, info)` that gives an object for a result, see below.
+#' @param description A string that tells the converter from others, for people and as the name of it.
+#' @param predicate In place of a class: a function of an object that gives whether the converter is for it.
+#' @param copy Whether data may be copied: `"if_needed"`, `"never"` or `"always"`, see below.
+#' @param scope A [dispatcher()] for whose calls the converter is, `NULL` for all calls.
+#' @param expr An expression.
+#' @return `register_converter()` a `PJRTConverter`, invisibly, which names the converter to [remove_converter()] and
+#'   [set_converter_status()]. `with_converter()` the value of the expression.
+#' @seealso [converters()] for those that there are.
+#' @export
+#' @examples
+#' # A dispatcher that sums, with R itself as the backend.
+#' total <- dispatcher(
+#'   8, function(info) list(r_fun = function(leaves) sum(leaves[[1]])),
+#'   backend = "plain", move_inputs = TRUE, extractor = identity
+#' )
+#' sequence <- structure(10L, class = "sequence")
+#' try(dispatch(total, list(x = sequence)))
+#'
+#' register_converter("sequence", function(x, expected) seq_len(x), description = "sequence to integer")
+#' dispatch(total, list(x = sequence))
+#' converters()
+#'
+#' # Only here, and before the other one:
+#' with_converter("sequence", function(x, expected) rev(seq_len(x)) / 10, dispatch(total, list(x = sequence)))
+#'
+#' remove_converter("sequence to integer")
+register_converter <- function(class, convert_in, convert_out = NULL, description, predicate = NULL, copy = "if_needed",
+                               scope = NULL) {
+  if (missing(description)) {
+    raise_("argument", "argument `description`: expected a string that tells the converter from others, got none", "description")
+  }
+  converter_checked(class, convert_in, convert_out, predicate)
+  package <- converter_package(convert_in, parent.frame())
+  id <- rs_register_converter(class, convert_in, convert_out, description, predicate, copy, package, scope, FALSE)
+  forget_with(package)
+  about <- list(id = id, class = class, description = description, package = package, scope = scope)
+  invisible(structure(about, class = "PJRTConverter"))
+}
+
+#' @rdname register_converter
+#' @export
+with_converter <- function(class, convert_in, expr, convert_out = NULL, description = paste("a converter for", class %||% "objects"),
+                           predicate = NULL, copy = "if_needed") {
+  converter_checked(class, convert_in, convert_out, predicate)
+  package <- converter_package(convert_in, parent.frame())
+  around <- rs_register_converter(class, convert_in, convert_out, description, predicate, copy, package, NULL, TRUE)
+  on.exit(rs_converter_end(around))
+  force(expr)
+}
+
+#' Which converters there are
+#'
+#' `converters()` lists the [converters][register_converter()] that are registered, in the order in which they came. Converters can be
+#' switched off and on by `set_converter_status()`, and removed by `remove_converter()`.
+#'
+#' @param id Which converter: its position in `converters()`, its description, or what [register_converter()] gave.
+#' @param active Whether the converter is to be used.
+#' @param scope A [dispatcher()] whose own converters are meant, `NULL` for those of all calls.
+#' @return `converters()` a data frame with a row for each converter: its `class`, `NA` if it has a predicate, `description`,
+#'   `package` (`NA` if it is none's), whether it is `active`, whether it is `native`, that is a function of a package in Rust, how
+#'   many objects it has converted in `calls`, and the `bytes_copied` on the host for them. `converter_count()` how many there are,
+#'   active or not; `converter_descriptions()` their descriptions; `converter_status()` whether they are active, named by their
+#'   descriptions. `set_converter_status()` whether it was active before, invisibly. `remove_converter()` `NULL`,
+#'   invisibly.
+#'
+#' @section Errors:
+#' There is no converter with this position or description, or several have the description: then the position says which.
+#' @export
+#' @examples
+#' register_converter("sequence", function(x, expected) seq_len(x), description = "sequence to integer")
+#' converter_count()
+#' converter_descriptions()
+#' set_converter_status("sequence to integer", FALSE)
+#' converter_status()
+#' set_converter_status(1, TRUE)
+#' converters()
+#' remove_converter(1)
+converters <- function(scope = NULL) {
+  columns <- rs_converters(scope)
+  data.frame(columns, stringsAsFactors = FALSE)
+}
+
+#' @rdname converters
+#' @export
+converter_count <- function(scope = NULL) length(rs_converters(scope)$active)
+
+#' @rdname converters
+#' @export
+converter_descriptions <- function(scope = NULL) rs_converters(scope)$description
+
+#' @rdname converters
+#' @export
+converter_status <- function(scope = NULL) {
+  columns <- rs_converters(scope)
+  status <- columns$active
+  names(status) <- columns$description
+  status
+}
+
+#' @rdname converters
+#' @export
+set_converter_status <- function(id, active, scope = NULL) {
+  which <- converter_named(id, scope)
+  invisible(rs_converter_set(which$id, which$is_number, active, which$scope))
+}
+
+#' @rdname converters
+#' @export
+remove_converter <- function(id, scope = NULL) {
+  which <- converter_named(id, scope)
+  invisible(rs_remove_converter(which$id, which$is_number, which$scope))
+}
+
+#' Whether converters may copy
+#'
+#' `with_copy()` evaluates an expression in whose calls the data of converted objects is copied or not as `policy` says, whatever their
+#' [converters][register_converter()] were registered with.
+#'
+#' @param policy `"never"`: a call is an error, which says why, if data would have to be copied; `"if_needed"`: it is copied if there is
+#'   no other way; `"always"`: it is copied, so that nothing that happens to the object later can be seen.
+#' @param expr An expression.
+#' @return The value of the expression.
+#' @export
+#' @examples
+#' total <- dispatcher(
+#'   8, function(info) list(r_fun = function(leaves) sum(leaves[[1]])),
+#'   backend = "plain", move_inputs = TRUE, extractor = identity
+#' )
+#' sequence <- structure(10L, class = "sequence")
+#' with_converter("sequence", function(x, expected) seq_len(x), {
+#'   # What the converter gives is data of R, which is copied to a device.
+#'   try(with_copy("never", dispatch(total, list(sequence))))
+#' })
+with_copy <- function(policy, expr) {
+  if (is.null(policy)) {
+    refuse(policy, "one of \"never\", \"if_needed\" and \"always\"", "policy")
+  }
+  before <- rs_copy_policy(policy)
+  on.exit(rs_copy_policy(before))
+  force(expr)
+}
+
+#' @export
+format.PJRTConverter <- function(x, ...) {
+  of <- if (is.null(x$class)) "" else sprintf(" for class \"%s\"", x$class)
+  from <- if (is.null(x$package)) "" else sprintf(", package %s", x$package)
+  sprintf("<PJRTConverter \"%s\"%s%s>", x$description, of, from)
+}
+
+#' @export
+print.PJRTConverter <- function(x, ...) {
+  cat(format(x), "\n", sep = "")
+  invisible(x)
+}
+
+# Refuses what is no converter. The rest is checked where it is registered.
+converter_checked <- function(class, convert_in, convert_out, predicate) {
+  converter_function(convert_in, "convert_in", c("x", "expected"))
+  if (!is.null(convert_out)) converter_function(convert_out, "convert_out", c("result", "original", "info"))
+  if (is.null(class)) {
+    if (is.null(predicate)) refuse(class, "the name of a class, or a `predicate`", "class")
+    converter_function(predicate, "predicate", "x")
+  } else if (!is.null(predicate)) {
+    refuse(predicate, "NULL where there is a class", "predicate")
+  }
+}
+
+# Refuses what is no function of as many arguments.
+converter_function <- function(f, argument, takes) {
+  expected <- sprintf("a function of %s", paste0("`", takes, "`", collapse = ", "))
+  if (!is.function(f)) {
+    refuse(f, expected, argument)
+  }
+  # Of some primitives nobody knows.
+  formals <- names(formals(if (is.primitive(f)) args(f) else f))
+  known <- !is.primitive(f) || !is.null(formals)
+  if (known && !"..." %in% formals && length(formals) < length(takes)) {
+    got <- counted(length(formals), "argument")
+    raise_("value", sprintf("argument `%s`: expected %s, got one of %s", argument, expected, got), argument)
+  }
+}
+
+# The package whose a converter is: the one that defines the function, or, of a primitive, the one that registers it.
+converter_package <- function(convert_in, caller) {
+  package_of(environment(convert_in) %||% caller)
+}
+
+# Which converter is meant: `id` for Rust, whether it is the number of one, and the scope that it is in.
+converter_named <- function(id, scope) {
+  if (inherits(id, "PJRTConverter")) {
+    return(list(id = id$id, is_number = TRUE, scope = scope %||% id$scope))
+  }
+  list(id = id, is_number = FALSE, scope = scope)
+}
+
+# What gets the errors of the functions of a converter, made when it is registered. `converter` is the list of them.
+converter_handler <- function(id, converter) {
+  function(condition) {
+    path <- rs_converter_path(id)
+    argument <- if (is.null(path)) "" else sprintf("argument `%s`: ", path)
+    message <- sprintf("%sthe converter `%s` failed: %s", argument, converter$description, text_of(condition))
+    stop(structure(
+      class = c("pjrtdispatch_error", "error", "condition"),
+      list(
+        message = message, call = call_around(converter), code = "converter", argument = path, parent = condition
+      )
+    ))
+  }
+}
+
+# The user's call in which a function of a converter runs.
+call_around <- function(converter) {
+  functions <- converter[c("convert_in", "convert_out")]
+  for (frame in rev(seq_len(sys.nframe()))) {
+    f <- sys.function(frame)
+    if (identical(f, functions[[1L]]) || identical(f, functions[[2L]])) {
+      # The function was called by Rust, and that by the function before.
+      return(user_call(frame - 1L))
+    }
+  }
+  NULL
+}

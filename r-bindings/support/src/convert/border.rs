@@ -1,0 +1,164 @@
+//! Converters for other packages, by the table of functions.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+use dispatch_runtime::convert::Expected;
+use dispatch_runtime::engine::pjrt::codes;
+use dispatch_runtime::{DType, Device};
+use smallvec::SmallVec;
+
+use super::call::{self, Converted};
+use crate::arg::slice;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::make;
+use crate::root::Root;
+use crate::shared::abi::{ConvertExpected, OutInfo, Table, Tell, read};
+use crate::shared::{Room, device_named, done, guarded};
+
+/// `convert` of the table.
+pub(crate) unsafe extern "C" fn convert_by(
+    x: SEXP,
+    expected: *const ConvertExpected,
+    out: *mut SEXP,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's struct, which states its size; its texts and lists live during the call.
+        let (wanted, path) = unsafe {
+            let wanted = read(expected);
+            (wanted, CStr::from_ptr(wanted.path).to_string_lossy())
+        };
+        // SAFETY: as above.
+        let codes = unsafe { slice(wanted.dtypes, wanted.dtype_count) };
+        let dtypes = codes.iter().map(|&code| {
+            codes::dtype(code).ok_or_else(|| Fault::argument("dtype", "expected", "a type of elements", code))
+        });
+        let dtypes = dtypes.collect::<Result<SmallVec<[DType; 4]>>>()?;
+        let rank = usize::try_from(wanted.rank).ok();
+        // SAFETY: as above.
+        let dims: Option<SmallVec<[Option<i64>; 4]>> = rank
+            .map(|rank| unsafe { slice(wanted.dims, rank) }.iter().map(|&n| (n >= 0).then_some(n)).collect());
+        let expected = Expected::new(&path).dtypes(&dtypes);
+        let expected = match &dims {
+            Some(dims) => expected.shape(dims),
+            None => expected,
+        };
+        let mut place = || device_named(wanted.client, wanted.device);
+        let made = call::convert(x, &expected, &mut place, None)?;
+        let object = match &made {
+            Some(made) => make::list(&[made.get(), made.converter()])?.release(),
+            None => nil(),
+        };
+        // SAFETY: the caller's pointer.
+        unsafe { out.write(object) };
+        Ok(())
+    })
+}
+
+/// `no_converter` of the table.
+pub(crate) unsafe extern "C" fn no_converter_by(x: SEXP, tell: Tell, to: *mut c_void) -> c_int {
+    guarded(|| {
+        let text = CString::new(call::none_for(x, None)?).unwrap_or_default();
+        // SAFETY: the text lives during the call.
+        unsafe { tell(to, text.as_ptr()) };
+        Ok(())
+    })
+}
+
+/// `convert_out` of the table.
+pub(crate) unsafe extern "C" fn convert_out_by(
+    converter: SEXP,
+    result: SEXP,
+    original: SEXP,
+    info: *const OutInfo,
+    out: *mut SEXP,
+) -> c_int {
+    guarded(|| {
+        // SAFETY: the caller's struct, which states its size; its texts live during the call.
+        let (function, argument, index) = unsafe {
+            let info = read(info);
+            let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy();
+            (text(info.function), text(info.argument), info.index)
+        };
+        let made = call::convert_out(converter, result, original, (&function, &argument, index))?;
+        // SAFETY: the caller's pointer.
+        unsafe { out.write(made.release()) };
+        Ok(())
+    })
+}
+
+impl Room {
+    /// What a converter makes of an object; none if there is none for it.
+    #[cold]
+    pub(crate) fn convert(
+        &self,
+        table: &Table,
+        x: SEXP,
+        expected: &Expected<'_>,
+        device: Device,
+    ) -> Result<Option<Converted>> {
+        let path = CString::new(expected.path).unwrap_or_default();
+        let dtypes: SmallVec<[i32; 4]> =
+            expected.dtypes.iter().map(|&dtype| codes::buffer_type(dtype)).collect();
+        let dims: SmallVec<[i64; 4]> =
+            expected.shape.unwrap_or_default().iter().map(|n| n.unwrap_or(-1)).collect();
+        let wanted = ConvertExpected {
+            size: size_of::<ConvertExpected>(),
+            path: path.as_ptr(),
+            dtypes: dtypes.as_ptr(),
+            dtype_count: dtypes.len(),
+            dims: dims.as_ptr(),
+            rank: expected.shape.map_or(-1, |shape| shape.len() as i64),
+            client: self.name(device.client())?,
+            device: device.index() as i32,
+        };
+        let mut pair = nil();
+        // SAFETY: struct and pointer are ours; the caller keeps `x`.
+        done(table, unsafe { (table.convert)(x, &wanted, &mut pair) })?;
+        if pair == nil() {
+            return Ok(None);
+        }
+        let pair = Root::new(pair)?;
+        // SAFETY: it is a list of two.
+        let (value, converter) = unsafe { (VECTOR_ELT(pair.get(), 0), VECTOR_ELT(pair.get(), 1)) };
+        Ok(Some(Converted::new(Root::new(value)?, Root::new(converter)?)))
+    }
+
+    /// Why there is no converter for an object.
+    #[cold]
+    pub(crate) fn no_converter(&self, table: &Table, x: SEXP) -> Result<String> {
+        unsafe extern "C" fn note(to: *mut c_void, text: *const c_char) {
+            // SAFETY: the text of below, and one that lives during the call.
+            unsafe { *to.cast::<String>() = CStr::from_ptr(text).to_string_lossy().into_owned() }
+        }
+        let mut text = String::new();
+        // SAFETY: the function gets the text that it expects; the caller keeps `x`.
+        done(table, unsafe { (table.no_converter)(x, note, (&raw mut text).cast()) })?;
+        Ok(text)
+    }
+
+    /// What a converter makes of a result.
+    #[cold]
+    pub(crate) fn convert_out(
+        &self,
+        table: &Table,
+        converter: SEXP,
+        result: SEXP,
+        original: SEXP,
+        (function, argument, index): (&str, &str, usize),
+    ) -> Result<Root> {
+        let text = |text: &str| CString::new(text).unwrap_or_default();
+        let (function, argument) = (text(function), text(argument));
+        let info = OutInfo {
+            size: size_of::<OutInfo>(),
+            function: function.as_ptr(),
+            argument: argument.as_ptr(),
+            index,
+        };
+        let mut out = null_mut();
+        // SAFETY: struct and pointer are ours; the caller keeps the objects.
+        done(table, unsafe { (table.convert_out)(converter, result, original, &info, &mut out) })?;
+        Root::new(out)
+    }
+}

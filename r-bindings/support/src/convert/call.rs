@@ -1,0 +1,243 @@
+//! One object: the converter for it is chosen, called, and what it gives is checked.
+
+use dispatch_runtime::convert::{CopyPolicy, Expected, Registry};
+use dispatch_runtime::{Array, DType, Device};
+
+use super::functions::Function;
+use super::object::Object;
+use super::registry::{self, Scope};
+use crate::anvl;
+use crate::data::{Data, Shape, shape_of};
+use crate::describe;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::root::Root;
+use crate::upload;
+use crate::{buffer, shared};
+
+/// What came of an object, kept as long as this lives.
+pub(crate) struct Converted {
+    value: Root,
+    /// The list of the converter: it may be removed while a call goes on.
+    converter: Root,
+}
+
+/// What a converter gave.
+pub(crate) enum Given<'a> {
+    /// A buffer.
+    Buffer,
+    /// An `AnvlArray` with its fields `$data` and `$backend`.
+    Array(SEXP, SEXP),
+    /// R's data, and its sizes: one without dimensions has one.
+    Data(Data<'a>, Shape),
+}
+
+impl Converted {
+    pub(super) fn new(value: Root, converter: Root) -> Converted {
+        Converted { value, converter }
+    }
+
+    /// The value.
+    pub fn get(&self) -> SEXP {
+        self.value.get()
+    }
+
+    /// The converter's description.
+    pub fn name(&self) -> String {
+        Function::description(self.converter.get())
+    }
+
+    /// The converter, for [`convert_out`].
+    pub fn converter(&self) -> SEXP {
+        self.converter.get()
+    }
+
+    /// What the value is; checked when it came.
+    pub fn given(&self) -> Result<Given<'_>> {
+        given(self.get())?.ok_or_else(|| Fault::new("converter", "R code has changed what a converter gave"))
+    }
+
+    /// An error that concerns this argument says where the value came from.
+    #[cold]
+    pub fn blame(&self, fault: Fault, path: &str) -> Fault {
+        match fault {
+            Fault::Condition(mut condition) if condition.argument.as_deref() == Some(path) => {
+                let name = self.name();
+                if !condition.message.contains(&format!("`{name}`")) {
+                    condition.message = format!("{}, given by the converter `{name}`", condition.message);
+                }
+                Fault::Condition(condition)
+            }
+            fault => fault,
+        }
+    }
+}
+
+/// What a value is, if it is something that a converter may give.
+fn given<'a>(x: SEXP) -> Result<Option<Given<'a>>> {
+    match TYPEOF(x) {
+        EXTPTRSXP => Ok(buffer::is(x).then_some(Given::Buffer)),
+        VECSXP if Rf_isObject(x) != 0 => {
+            Ok(anvl::atoms()?.fields(x)?.map(|(data, backend)| Given::Array(data, backend)))
+        }
+        _ => {
+            // SAFETY: the caller keeps the value; it is a vector.
+            let Some(data) = (unsafe { Data::read(x)? }) else { return Ok(None) };
+            // SAFETY: as above.
+            Ok(Some(Given::Data(data, unsafe { shape_of(x)? })))
+        }
+    }
+}
+
+/// What a converter makes of an object, which the caller keeps; none if there is no converter for it. `place` is asked for the
+/// device if there is something to be brought to one; `scope` are the converters of a dispatcher.
+#[cold]
+pub(crate) fn convert(
+    x: SEXP,
+    expected: &Expected<'_>,
+    place: &mut dyn FnMut() -> Result<Device>,
+    scope: Option<&Scope>,
+) -> Result<Option<Converted>> {
+    if let Some((room, table)) = shared::room() {
+        return room.convert(table, x, expected, place()?);
+    }
+    let Some(levels) = registry::levels(scope) else { return Ok(None) };
+    let object = Object::of(x)?;
+    let chosen = Registry::choose_from(&levels, &object, expected.path);
+    let Some(entry) = chosen.map_err(|error| object.failed().unwrap_or_else(|| error.into()))? else {
+        return Ok(None);
+    };
+    let policy = registry::copy().unwrap_or(entry.copy());
+    let expected = expected.copy(policy);
+    // Before the function runs, which may remove its converter.
+    let converter = Root::new(entry.converter().list)?;
+    let value = Function::convert_in(converter.get(), x, &expected)?;
+    let (value, copied) = checked(value, &expected, entry.description(), place)?;
+    entry.count(copied);
+    Ok(Some(Converted { value, converter }))
+}
+
+/// Why there is no converter for an object, with those that are registered.
+#[cold]
+pub(crate) fn none_for(x: SEXP, scope: Option<&Scope>) -> Result<String> {
+    if let Some((room, table)) = shared::room() {
+        return room.no_converter(table, x);
+    }
+    let object = Object::of(x)?;
+    Ok(Registry::reason_none(&registry::all_levels(scope), &object))
+}
+
+/// What a converter gave, if a consumer can go on with it; and how many bytes of it are copied on the host.
+fn checked(
+    value: Root,
+    expected: &Expected<'_>,
+    converter: &str,
+    place: &mut dyn FnMut() -> Result<Device>,
+) -> Result<(Root, u64)> {
+    let _ = &place;
+    match given(value.get())? {
+        Some(Given::Buffer) => {
+            let array = buffer::get_sexp(value.get(), expected.path)?;
+            check_array(&array, expected, converter)?;
+            Ok((value, 0))
+        }
+        Some(Given::Array(data, backend)) => {
+            if anvl::known().is_pjrt(backend)? {
+                let array = buffer::get_sexp(data, &format!("{}$data", expected.path))?;
+                check_array(&array, expected, converter)?;
+            }
+            Ok((value, 0))
+        }
+        Some(Given::Data(data, shape)) => {
+            check_data(value.get(), &data, &shape, expected, converter)?;
+            let bytes = data.len() as u64 * element(&data);
+            Ok((value, bytes))
+        }
+        None => {
+            let wanted = "a logical, integer, double, integer64 or complex vector or array, a PJRTBuffer, or an AnvlArray";
+            let got = describe::value(value.get());
+            Err(expected.error(format!("the converter `{converter}` gave {got}, expected {wanted}")).into())
+        }
+    }
+}
+
+fn check_array(array: &Array, expected: &Expected<'_>, converter: &str) -> Result<()> {
+    if array.is_donated() {
+        return Err(expected
+            .error(format!(
+                "the converter `{converter}` gave a buffer that was donated to a program and is gone"
+            ))
+            .into());
+    }
+    if !expected.allows(array.dtype()) {
+        return Err(wrong(expected, converter, &format!("dtype {}", array.dtype())));
+    }
+    check_shape(array.shape(), expected, converter)
+}
+
+fn check_data(
+    x: SEXP,
+    data: &Data<'_>,
+    shape: &Shape,
+    expected: &Expected<'_>,
+    converter: &str,
+) -> Result<()> {
+    if expected.copy == CopyPolicy::Never {
+        let why = "which is copied to the device, and it may not copy";
+        return Err(expected.error(format!("the converter `{converter}` gave data of R, {why}")).into());
+    }
+    let possible = |&dtype: &DType| upload::allowed(data, dtype);
+    if !expected.dtypes.is_empty() && !expected.dtypes.iter().any(possible) {
+        return Err(wrong(expected, converter, &format!("{} data", data.name())));
+    }
+    // Of one element without dimensions the signature says whether it is a scalar.
+    let is_scalar = expected.shape.is_some_and(<[_]>::is_empty) && data.len() == 1 && has_no_dim(x);
+    if is_scalar { Ok(()) } else { check_shape(shape, expected, converter) }
+}
+
+fn has_no_dim(x: SEXP) -> bool {
+    // SAFETY: reading an attribute of a vector.
+    unsafe { TYPEOF(Rf_getAttrib(x, R_DimSymbol)) != INTSXP }
+}
+
+fn check_shape(shape: &[i64], expected: &Expected<'_>, converter: &str) -> Result<()> {
+    let Some(wanted) = expected.shape else { return Ok(()) };
+    let fits = shape.len() == wanted.len()
+        && shape.iter().zip(wanted).all(|(&n, wanted)| wanted.is_none_or(|wanted| wanted == n));
+    if fits {
+        return Ok(());
+    }
+    let sizes: Vec<String> = shape.iter().map(i64::to_string).collect();
+    Err(wrong(expected, converter, &format!("shape [{}]", sizes.join(","))))
+}
+
+#[cold]
+fn wrong(expected: &Expected<'_>, converter: &str, got: &str) -> Fault {
+    expected.error(format!("the converter `{converter}` gave {got}, expected {expected}")).into()
+}
+
+/// The bytes of an element.
+fn element(data: &Data<'_>) -> u64 {
+    match data {
+        Data::Logical(_) | Data::Integer(_) => 4,
+        Data::Double(_) | Data::Integer64(_) => 8,
+        Data::Complex(_) => 16,
+    }
+}
+
+/// What a converter makes of a result for the argument that it converted; `NULL` if it has no function for that. `about` are the
+/// names of the function and of the argument, and the argument's position, counted from 0.
+pub(crate) fn convert_out(
+    converter: SEXP,
+    result: SEXP,
+    original: SEXP,
+    about: (&str, &str, usize),
+) -> Result<Root> {
+    if let Some((room, table)) = shared::room() {
+        return room.convert_out(table, converter, result, original, about);
+    }
+    if !Function::has_out(converter) {
+        return Root::new(nil());
+    }
+    Function::convert_out(converter, result, original, about)
+}

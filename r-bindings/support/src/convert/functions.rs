@@ -1,0 +1,271 @@
+//! Calling the functions of a converter.
+
+use std::cell::Cell;
+
+use dispatch_runtime::convert::Expected;
+
+use super::registry::Registration;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::main_thread::MainThread;
+use crate::make;
+use crate::root::Root;
+use crate::unwind::protect;
+use crate::{anvl, describe};
+
+/// What is in the list that a converter is to R.
+pub(super) struct Function;
+
+const IN: Length = 0;
+const OUT: Length = 1;
+const PREDICATE: Length = 2;
+const DESCRIPTION: Length = 3;
+const ID: Length = 4;
+/// A list of the function that gets the errors of the others, as R's stack of handlers takes it.
+const HANDLERS: Length = 5;
+const NAMES: [&str; 6] = ["convert_in", "convert_out", "predicate", "description", "id", "handlers"];
+
+/// The R function `function(id)` that makes what gets the errors of a converter's functions.
+static HANDLER: MainThread<Cell<Option<SEXP>>> = MainThread::new(Cell::new(None));
+
+/// Remembers the R function that makes handlers, for good.
+pub fn set_handler(function: SEXP) -> Result<()> {
+    // SAFETY: the function is an object of R that the caller keeps meanwhile.
+    protect(|| unsafe { R_PreserveObject(function) })?;
+    HANDLER.get().set(Some(function));
+    Ok(())
+}
+
+impl Function {
+    /// The list of a converter that is about to be registered.
+    pub fn list(what: &Registration<'_>, description: &str) -> Result<Root> {
+        let (id, description) = (make::double(0.0)?, make::string(description)?);
+        make::named_list(&[
+            (NAMES[0], what.convert_in.get()),
+            (NAMES[1], what.convert_out.get()),
+            (NAMES[2], what.predicate.get()),
+            (NAMES[3], description.get()),
+            (NAMES[4], id.get()),
+            (NAMES[5], nil()),
+        ])
+    }
+
+    /// Notes the number in the list, and makes the handler.
+    pub fn set_id(list: SEXP, id: u64) -> Result<()> {
+        let id = make::double(id as f64)?;
+        let maker =
+            HANDLER.get().get().ok_or_else(|| Fault::new("detached", "the package was not loaded by R"))?;
+        // SAFETY: the caller keeps the list, which has these elements; each new object is kept by the list, or protected.
+        let handler = crate::dispatcher::call(maker, &[id.get(), list])?;
+        let handler = handler.get();
+        protect(|| unsafe {
+            SET_VECTOR_ELT(list, ID, id.get());
+            let handlers = Rf_allocVector(VECSXP, 1);
+            SET_VECTOR_ELT(list, HANDLERS, handlers);
+            SET_VECTOR_ELT(handlers, 0, handler);
+        })
+    }
+
+    /// Whether the function on the way in is one of a package in Rust.
+    pub fn is_native(list: SEXP) -> bool {
+        // SAFETY: the list is from `list`.
+        TYPEOF(unsafe { VECTOR_ELT(list, IN) }) == EXTPTRSXP
+    }
+
+    pub fn predicate(list: SEXP) -> SEXP {
+        // SAFETY: the list is from `list`.
+        unsafe { VECTOR_ELT(list, PREDICATE) }
+    }
+
+    pub fn has_out(list: SEXP) -> bool {
+        // SAFETY: the list is from `list`.
+        unsafe { VECTOR_ELT(list, OUT) != nil() }
+    }
+
+    pub fn description(list: SEXP) -> String {
+        // SAFETY: the list is from `list`.
+        describe::text(unsafe { VECTOR_ELT(list, DESCRIPTION) }, 0).unwrap_or_default()
+    }
+
+    /// What the function on the way in gives for an object.
+    pub fn convert_in(list: SEXP, x: SEXP, expected: &Expected<'_>) -> Result<Root> {
+        let shared = shared()?;
+        let atoms = anvl::atoms()?;
+        let _running = Running::begin(list, expected.path);
+        // SAFETY: what is made is protected until it is part of the call; the list is from `list`, and the caller keeps it.
+        Root::make(|| unsafe {
+            let told = Rf_protect(Rf_allocVector(VECSXP, EXPECTED.len() as Length));
+            match expected.dtypes {
+                [] => {}
+                [dtype] => _ = SET_VECTOR_ELT(told, 0, atoms.type_name(dtype.r_name())),
+                dtypes => {
+                    let names = Rf_allocVector(STRSXP, dtypes.len() as Length);
+                    SET_VECTOR_ELT(told, 0, names);
+                    for (i, dtype) in dtypes.iter().enumerate() {
+                        SET_STRING_ELT(names, i as Length, make::charsxp(dtype.r_name()));
+                    }
+                }
+            }
+            if let Some(shape) = expected.shape {
+                let sizes = Rf_allocVector(INTSXP, shape.len() as Length);
+                SET_VECTOR_ELT(told, 1, sizes);
+                let size = |n: Option<i64>| n.and_then(|n| i32::try_from(n).ok()).unwrap_or(NA_INTEGER);
+                shape.iter().enumerate().for_each(|(i, &n)| INTEGER(sizes).add(i).write(size(n)));
+            }
+            SET_VECTOR_ELT(told, 2, Rf_ScalarString(make::charsxp(expected.path)));
+            SHALLOW_DUPLICATE_ATTRIB(told, shared.expected);
+            let pairs = Rf_protect(Rf_cons(told, R_NilValue));
+            let pairs = Rf_cons(quoted(x), pairs);
+            let call = Rf_protect(Rf_lcons(VECTOR_ELT(list, IN), pairs));
+            shared.handle(VECTOR_ELT(list, HANDLERS));
+            let value = Rf_eval(call, R_GlobalEnv);
+            Rf_unprotect(3);
+            value
+        })
+    }
+
+    /// What the function on the way back gives: `convert_out(result, original, info)`.
+    pub fn convert_out(
+        list: SEXP,
+        result: SEXP,
+        original: SEXP,
+        (function, argument, index): (&str, &str, usize),
+    ) -> Result<Root> {
+        let shared = shared()?;
+        let info = {
+            let (function, argument) = (make::string(function)?, make::string(argument)?);
+            let index = make::sizes(&[index as i64 + 1])?;
+            make::named_list(&[
+                ("function", function.get()),
+                ("argument", argument.get()),
+                ("index", index.get()),
+            ])?
+        };
+        let told = info.get();
+        let _running = Running::begin(list, argument);
+        // SAFETY: as in `convert_in`.
+        Root::make(|| unsafe {
+            let pairs = Rf_protect(Rf_cons(told, R_NilValue));
+            let pairs = Rf_protect(Rf_cons(quoted(original), pairs));
+            let call = Rf_protect(Rf_lcons(VECTOR_ELT(list, OUT), Rf_cons(result, pairs)));
+            shared.handle(VECTOR_ELT(list, HANDLERS));
+            let value = Rf_eval(call, R_GlobalEnv);
+            Rf_unprotect(3);
+            value
+        })
+    }
+}
+
+/// An object as an argument of a call: what R would evaluate is quoted.
+///
+/// # Safety
+///
+/// Inside [`protect`]; the caller keeps `x`, and the result is not protected.
+pub(super) unsafe fn quoted(x: SEXP) -> SEXP {
+    match TYPEOF(x) {
+        // SAFETY: `cons` protects what it gets.
+        SYMSXP | LANGSXP | PROMSXP | BCODESXP => unsafe {
+            Rf_lcons(Rf_install(c"quote".as_ptr()), Rf_cons(x, R_NilValue))
+        },
+        _ => x,
+    }
+}
+
+const EXPECTED: [&str; 3] = ["dtype", "shape", "path"];
+
+/// Objects that all calls share.
+#[derive(Clone, Copy)]
+struct Shared {
+    /// An empty list with the names.
+    expected: SEXP,
+    /// `.addCondHands`, with all arguments but the handlers: what R's `withCallingHandlers()` calls.
+    add_handlers: SEXP,
+}
+
+impl Shared {
+    /// Has errors from here to the end of the [`protect`] go to these handlers first. `withCallingHandlers()` does the same in
+    /// several times the time of all else that is done for an object.
+    ///
+    /// # Safety
+    ///
+    /// Inside [`protect`], whose context puts back R's stack of handlers when it ends.
+    unsafe fn handle(self, handlers: SEXP) {
+        // SAFETY: the call was made in `shared`, and has these arguments. R code that runs in between makes no such call
+        // before this one has read its arguments.
+        unsafe {
+            let arguments = CDR(CAR(CDR(self.add_handlers)));
+            SETCAR(CDR(arguments), handlers);
+            Rf_eval(self.add_handlers, R_BaseEnv);
+            SETCAR(CDR(arguments), R_NilValue);
+        }
+    }
+}
+
+fn shared() -> Result<Shared> {
+    static SHARED: MainThread<Cell<Option<Shared>>> = MainThread::new(Cell::new(None));
+    if let Some(shared) = SHARED.get().get() {
+        return Ok(shared);
+    }
+    let (names, class) = (make::strings(&EXPECTED)?, make::string("error")?);
+    let (names, class) = (names.get(), class.get());
+    // SAFETY: what is made is protected until it is preserved.
+    let shared = protect(|| unsafe {
+        let expected = Rf_protect(Rf_allocVector(VECSXP, EXPECTED.len() as Length));
+        MARK_NOT_MUTABLE(names);
+        Rf_setAttrib(expected, R_NamesSymbol, names);
+        // .Internal(.addCondHands("error", handlers, globalenv, NULL, TRUE))
+        let yes = Rf_protect(Rf_ScalarLogical(1));
+        let mut call = Rf_protect(Rf_cons(yes, R_NilValue));
+        for argument in [R_NilValue, R_GlobalEnv, R_NilValue, class] {
+            call = Rf_protect(Rf_cons(argument, call));
+        }
+        let call = Rf_protect(Rf_lcons(Rf_install(c".addCondHands".as_ptr()), call));
+        let call = Rf_protect(Rf_cons(call, R_NilValue));
+        let add_handlers = Rf_protect(Rf_lcons(Rf_install(c".Internal".as_ptr()), call));
+        R_PreserveObject(expected);
+        R_PreserveObject(add_handlers);
+        Rf_unprotect(10);
+        Shared { expected, add_handlers }
+    })?;
+    SHARED.get().set(Some(shared));
+    Ok(shared)
+}
+
+/// The functions that are running, the innermost one first.
+static RUNNING: MainThread<Cell<*const Running<'static>>> = MainThread::new(Cell::new(std::ptr::null()));
+
+/// Says that a function of a converter runs, as long as it lives, and stays where it is.
+struct Running<'a> {
+    outer: *const Running<'static>,
+    list: SEXP,
+    path: &'a str,
+}
+
+impl<'a> Running<'a> {
+    #[inline]
+    fn begin(list: SEXP, path: &'a str) -> Box<Running<'a>> {
+        let running = Box::new(Running { outer: RUNNING.get().get(), list, path });
+        RUNNING.get().set(std::ptr::from_ref::<Running<'a>>(&running).cast());
+        running
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        RUNNING.get().set(self.outer);
+    }
+}
+
+/// The path of the argument that the innermost running function of the converter of this number is called for.
+pub fn running_path(id: f64) -> Option<String> {
+    let mut at = RUNNING.get().get();
+    // SAFETY: what is named there lives until it ends, and its list has the number.
+    while let Some(running) = unsafe { at.as_ref() } {
+        // SAFETY: as above.
+        if unsafe { *REAL_RO(VECTOR_ELT(running.list, ID)) } == id {
+            return Some(running.path.to_owned());
+        }
+        at = running.outer;
+    }
+    None
+}

@@ -1,0 +1,60 @@
+//! Objects of R of any class as arguments, and results back into them.
+//!
+//! The registry of converters for objects of R is one of the process: it is in `pjrtdispatch`, and other packages reach it by
+//! the table of functions ([`shared`](crate::shared)). A converter is registered by the rules of the runtime's
+//! [`Registry`](dispatch_runtime::convert::Registry); what it is made of here is R functions, or a function of a package in Rust.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `registry.rs` | the registry, its scopes, and what stands in it |
+//! | `object.rs` | an object as the registry asks about it: its classes, S4 ones too, and predicates |
+//! | `call.rs` | [`convert`]: choose, call, check, count; [`convert_out`] for the way back |
+//! | `functions.rs` | calling the R functions, so that their errors name converter and argument |
+//! | `border.rs` | the same for other packages |
+//!
+//! Whoever takes arrays calls [`convert`] only for what it does not know, and then goes on with what came as if that had been
+//! passed: an R vector or array, a buffer, or an `AnvlArray`. So nothing is added to a call whose arguments are known, and the key
+//! of a call is made of what was converted, each time.
+
+mod border;
+mod call;
+mod functions;
+mod object;
+mod registry;
+
+pub(crate) use border::{convert_by, convert_out_by, no_converter_by};
+pub(crate) use call::{Converted, Given, convert, convert_out, none_for};
+pub use functions::{running_path, set_handler};
+pub(crate) use registry::Scope;
+pub use registry::{
+    Registration, about, begin_scope, end_scope, register, remove, remove_all_of, set_active, set_copy,
+};
+
+use dispatch_runtime::convert::CopyPolicy;
+
+use crate::arg::Arg;
+use crate::fault::{Fault, Result};
+
+/// A copy policy by its name.
+pub fn policy(x: Arg<'_>) -> Result<CopyPolicy> {
+    match x.string()?.as_str() {
+        "never" => Ok(CopyPolicy::Never),
+        "if_needed" => Ok(CopyPolicy::IfNeeded),
+        "always" => Ok(CopyPolicy::Always),
+        other => Err(Fault::argument(
+            "value",
+            x.name(),
+            "one of \"never\", \"if_needed\" and \"always\"",
+            format!("\"{other}\""),
+        )),
+    }
+}
+
+/// The name of a copy policy.
+pub fn policy_name(policy: CopyPolicy) -> &'static str {
+    match policy {
+        CopyPolicy::Never => "never",
+        CopyPolicy::IfNeeded => "if_needed",
+        CopyPolicy::Always => "always",
+    }
+}

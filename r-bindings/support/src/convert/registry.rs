@@ -1,0 +1,236 @@
+//! The converters for objects of R.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::Arc;
+
+use dispatch_runtime::convert::{self, CopyPolicy, Match, Registry, Which};
+
+use super::functions::Function;
+use crate::arg::Arg;
+use crate::dispatcher::{Dispatcher, Kept};
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::main_thread::MainThread;
+use crate::make;
+use crate::root::Root;
+
+/// A converter: a list of R that whoever uses it keeps alive, and which lives in it as long as it is registered.
+pub(crate) struct Converter {
+    /// See [`Function`] for what is in it.
+    pub list: SEXP,
+    _kept: Kept,
+}
+
+/// A converter in a registry.
+pub(super) type Entry = convert::Entry<Converter>;
+
+/// The converters of one scope.
+pub(crate) type Scope = Registry<Converter>;
+
+/// The converters that are there for every call, and those of [`begin_scope`], the last one last.
+struct Scopes {
+    global: OnceCell<Scope>,
+    calls: RefCell<Vec<Scope>>,
+    copy: Cell<Option<CopyPolicy>>,
+}
+
+static SCOPES: MainThread<Scopes> = MainThread::new(Scopes {
+    global: OnceCell::new(),
+    calls: RefCell::new(Vec::new()),
+    copy: Cell::new(None),
+});
+
+fn global() -> &'static Scope {
+    SCOPES.get().global.get_or_init(Scope::new)
+}
+
+/// The scopes that count for a call, the nearest first; none if no converter is active in any.
+pub(super) fn levels(own: Option<&Scope>) -> Option<Vec<Scope>> {
+    let calls = SCOPES.get().calls.borrow();
+    let all = || calls.iter().rev().chain(own).chain(std::iter::once(global()));
+    if all().all(Scope::is_idle) { None } else { Some(all().cloned().collect()) }
+}
+
+/// [`levels`], also where no converter is active.
+pub(super) fn all_levels(own: Option<&Scope>) -> Vec<Scope> {
+    let calls = SCOPES.get().calls.borrow();
+    calls.iter().rev().chain(own).chain(std::iter::once(global())).cloned().collect()
+}
+
+/// What [`set_copy`] has set.
+pub(super) fn copy() -> Option<CopyPolicy> {
+    SCOPES.get().copy.get()
+}
+
+/// Sets the copy policy of the calls from here on, in place of those of the converters; what it was before.
+pub fn set_copy(policy: Option<CopyPolicy>) -> Option<CopyPolicy> {
+    SCOPES.get().copy.replace(policy)
+}
+
+/// The arguments of the R function `register_converter()`, checked there.
+#[allow(missing_docs)]
+pub struct Registration<'a> {
+    pub class: Arg<'a>,
+    pub convert_in: Arg<'a>,
+    pub convert_out: Arg<'a>,
+    pub description: Arg<'a>,
+    pub predicate: Arg<'a>,
+    pub copy: Arg<'a>,
+    pub package: Arg<'a>,
+}
+
+impl Registration<'_> {
+    /// Registers it in a scope; its number.
+    fn register_in(&self, scope: &Scope, dispatcher: Option<&Dispatcher>) -> Result<u64> {
+        let rule = match self.class.optional() {
+            Some(class) => Match::class(class.string()?),
+            None => Match::Predicate,
+        };
+        let description = self.description.string()?;
+        let list = Function::list(self, &description)?;
+        let kept = match dispatcher {
+            // A root would keep the dispatcher for ever if the functions refer to it.
+            Some(dispatcher) => dispatcher.keep(list.get())?,
+            None => Kept::Root { _root: Root::new(list.get())? },
+        };
+        let converter = Converter { list: list.get(), _kept: kept };
+        let mut what =
+            convert::Registration::new(rule, description, converter).copy(super::policy(self.copy)?);
+        if let Some(package) = self.package.optional() {
+            what = what.package(package.string()?);
+        }
+        let registered = scope.register(what)?;
+        Function::set_id(list.get(), registered.entry().id())?;
+        Ok(registered.keep())
+    }
+}
+
+/// Registers a converter for every call, or for those of a dispatcher; its number.
+pub fn register(what: &Registration<'_>, dispatcher: Option<&Dispatcher>) -> Result<u64> {
+    what.register_in(scope_of(dispatcher), dispatcher)
+}
+
+fn scope_of(dispatcher: Option<&Dispatcher>) -> &Scope {
+    match dispatcher {
+        Some(dispatcher) => dispatcher.own_scope(),
+        None => global(),
+    }
+}
+
+/// Registers a converter before all others until [`end_scope`]; how many such scopes there are around it.
+pub fn begin_scope(what: &Registration<'_>) -> Result<usize> {
+    let scope = Scope::new();
+    what.register_in(&scope, None)?;
+    let mut calls = SCOPES.get().calls.borrow_mut();
+    calls.push(scope);
+    Ok(calls.len() - 1)
+}
+
+/// Ends the scope with so many around it, and those inside of it. Calls that use its converter go on with that.
+pub fn end_scope(around: usize) {
+    let ended = {
+        let mut calls = SCOPES.get().calls.borrow_mut();
+        let keep = around.min(calls.len());
+        calls.split_off(keep)
+    };
+    drop(ended);
+}
+
+/// Which converter is meant: by its position counted from 1, or its description; by its number if `is_id`.
+fn which<'a>(id: Arg<'_>, is_id: bool, room: &'a mut String) -> Result<Which<'a>> {
+    if id.kind() == "character" {
+        *room = id.string()?;
+        return Ok(Which::Description(room));
+    }
+    let number = id.integer()?;
+    match (u64::try_from(number), is_id) {
+        (Ok(number), true) => Ok(Which::Id(number)),
+        // One that there is not, for its message.
+        (number, _) => Ok(Which::Index(number.unwrap_or(0).wrapping_sub(1) as usize)),
+    }
+}
+
+fn find(scope: &Scope, id: Arg<'_>, is_id: bool) -> Result<Arc<Entry>> {
+    let mut room = String::new();
+    scope.get(which(id, is_id, &mut room)?).map_err(|error| unknown(scope, id, error.into()))
+}
+
+/// The error of a converter that is not there, in R's words.
+#[cold]
+fn unknown(scope: &Scope, id: Arg<'_>, fault: Fault) -> Fault {
+    let all = scope.entries();
+    let got = match id.string() {
+        Ok(text) => format!("\"{text}\""),
+        Err(_) => id.integer().map_or_else(|_| "something else".into(), |number| number.to_string()),
+    };
+    let is_twice = id.string().is_ok_and(|text| all.iter().filter(|e| e.description() == text).count() > 1);
+    if is_twice {
+        let expected = "a description that only one converter has, or an index";
+        return Fault::argument("value", id.name(), expected, format!("{got}, which several have"));
+    }
+    let names: Vec<String> =
+        all.iter().enumerate().map(|(i, entry)| format!("{} \"{}\"", i + 1, entry.description())).collect();
+    let expected = "the index or the description of a registered converter";
+    match (fault, names.is_empty()) {
+        (Fault::Condition(_), true) => {
+            Fault::argument("value", id.name(), expected, format!("{got}, and none is registered"))
+        }
+        (Fault::Condition(_), false) => {
+            Fault::argument("value", id.name(), format!("{expected} ({})", names.join(", ")), got)
+        }
+        (jump, _) => jump,
+    }
+}
+
+/// Removes a converter. Calls that use it go on.
+pub fn remove(id: Arg<'_>, is_id: bool, dispatcher: Option<&Dispatcher>) -> Result<()> {
+    let scope = scope_of(dispatcher);
+    let entry = find(scope, id, is_id)?;
+    scope.remove(Which::Id(entry.id()))?;
+    Ok(())
+}
+
+/// Removes the converters of a package; how many there were.
+pub fn remove_all_of(package: &str) -> usize {
+    let scope = global();
+    let entries = scope.entries();
+    let own = entries.iter().filter(|entry| entry.package() == Some(package));
+    own.filter(|entry| scope.remove(Which::Id(entry.id())).is_ok()).count()
+}
+
+/// Makes a converter active or not; whether it was.
+pub fn set_active(id: Arg<'_>, is_id: bool, active: bool, dispatcher: Option<&Dispatcher>) -> Result<bool> {
+    let scope = scope_of(dispatcher);
+    let entry = find(scope, id, is_id)?;
+    Ok(scope.set_active(Which::Id(entry.id()), active)?)
+}
+
+/// The columns of `converters()`, in the order of registration.
+pub fn about(dispatcher: Option<&Dispatcher>) -> Result<Root> {
+    let entries = scope_of(dispatcher).entries();
+    let entries: Vec<&Entry> = entries.iter().map(|entry| &**entry).collect();
+    let texts = |get: &dyn Fn(&Entry) -> Option<String>| -> Result<Root> {
+        let texts: Vec<Option<String>> = entries.iter().map(|entry| get(entry)).collect();
+        make::optional_strings(&texts.iter().map(Option::as_deref).collect::<Vec<_>>())
+    };
+    let flags =
+        |get: &dyn Fn(&Entry) -> bool| make::flags(&entries.iter().map(|e| get(e)).collect::<Vec<_>>());
+    let numbers = |get: &dyn Fn(&Entry) -> u64| {
+        make::doubles(&entries.iter().map(|entry| get(entry) as f64).collect::<Vec<_>>())
+    };
+    let class = |entry: &Entry| match entry.rule() {
+        Match::Class(class) => Some(class.clone()),
+        _ => None,
+    };
+    let columns = [
+        ("class", texts(&class)?),
+        ("description", texts(&|entry| Some(entry.description().to_owned()))?),
+        ("package", texts(&|entry| entry.package().map(str::to_owned))?),
+        ("active", flags(&Entry::is_active)?),
+        ("native", flags(&|entry| Function::is_native(entry.converter().list))?),
+        ("calls", numbers(&Entry::calls)?),
+        ("bytes_copied", numbers(&Entry::bytes_copied)?),
+    ];
+    let columns: Vec<(&str, SEXP)> = columns.iter().map(|(name, column)| (*name, column.get())).collect();
+    make::named_list(&columns)
+}
