@@ -8,6 +8,9 @@ use crate::fault::Result;
 use crate::ffi::*;
 use crate::unwind::protect;
 
+/// What messages call data.
+pub(crate) const EXPECTED: &str = "a logical, integer, double, integer64, complex or raw vector or array";
+
 /// The elements of an R vector or array, in column-major order.
 #[derive(Clone, Copy)]
 pub enum Data<'a> {
@@ -51,9 +54,7 @@ impl<'a> Data<'a> {
     #[inline]
     pub fn of(x: Arg<'a>) -> Result<Data<'a>> {
         // SAFETY: R keeps arguments alive, and changes none while it waits for the call.
-        unsafe { Data::read(x.get())? }.ok_or_else(|| {
-            x.expected("a logical, integer, double, integer64, complex or raw vector or array")
-        })
+        unsafe { Data::read(x.get())? }.ok_or_else(|| x.expected(EXPECTED))
     }
 
     /// The number of elements.

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use dispatch_runtime::{Array, DType};
+use dispatch_runtime::convert::Expected;
+use dispatch_runtime::{Array, DType, Device};
 
+use crate::convert::{self, Converted, convert};
 use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -22,6 +24,15 @@ pub(crate) fn array_of(x: SEXP, path: &str) -> Result<Option<Array>> {
             buffer::get_sexp(data, &format!("{path}$data")).map(Some)
         }
         _ => Ok(None),
+    }
+}
+
+/// The R object of a buffer that a value is or has, as an `AnvlArray` does; none if it is something else.
+pub fn buffer_of(x: SEXP) -> Result<Option<SEXP>> {
+    let Some(_) = array_of(x, "data")? else { return Ok(None) };
+    match TYPEOF(x) {
+        VECSXP => Ok(anvl::known().fields(x)?.map(|(data, _)| data)),
+        _ => Ok(Some(x)),
     }
 }
 
@@ -57,9 +68,27 @@ pub(crate) fn host_dtype(data: &Data<'_>) -> DType {
     }
 }
 
-/// What is no array and no data.
+/// What is no array and no data, and has no converter.
 #[cold]
-pub(crate) fn no_array(x: SEXP, path: &dyn fmt::Display) -> Fault {
+fn no_array(x: SEXP, path: &str) -> Fault {
     let expected = "an AnvlArray, a PJRTBuffer, or a logical, integer, double, integer64 or complex scalar, vector or array";
-    Fault::argument("type", path.to_string(), expected, describe::value(x))
+    match convert::none_for(x, None) {
+        Ok(why) => Fault::argument("type", path, expected, format!("{}{why}", describe::value(x))),
+        Err(fault) => fault,
+    }
+}
+
+/// What a converter makes of what is no array and no data.
+#[cold]
+pub(crate) fn converted(
+    x: SEXP,
+    expected: &Expected<'_>,
+    place: &mut dyn FnMut() -> Result<Device>,
+) -> Result<Converted> {
+    convert(x, expected, place, None)?.ok_or_else(|| no_array(x, expected.path))
+}
+
+/// [`data_of`] of what a converter gave: a vector without dimensions has one, unless it stands for a scalar.
+pub(crate) fn converted_data<'a>(x: SEXP, rank: Option<usize>) -> Result<Option<(Data<'a>, Shape)>> {
+    data_of(x, rank.filter(|&rank| rank == 0).or(Some(1)))
 }

@@ -11,14 +11,16 @@
 
 mod check;
 
+use dispatch_runtime::convert::Expected;
 use dispatch_runtime::host::Element;
 use dispatch_runtime::{Array, DType, Device, HostArray, HostView};
 
-use crate::data::{Data, Shape, shape_of};
+use crate::data::{Data, EXPECTED, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::make::na_real;
-use crate::{Arg, memory};
+use crate::root::Root;
+use crate::{Arg, convert, describe, memory};
 
 /// Which values are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,34 @@ pub fn allowed(data: &Data<'_>, dtype: DType) -> bool {
         Data::Integer(_) | Data::Integer64(_) => dtype != DType::Bool,
         Data::Double(_) => true,
         Data::Complex(_) => dtype.is_complex(),
+    }
+}
+
+/// What a converter makes of data that is none of R's, with the shape and the dtype that were asked for; none if it is
+/// R's data.
+pub fn converted(
+    data: Arg<'_>,
+    dtype: Option<DType>,
+    shape: Option<&[i64]>,
+    device: Device,
+) -> Result<Option<Root>> {
+    // SAFETY: R keeps the argument.
+    if unsafe { Data::read(data.get())? }.is_some() {
+        return Ok(None);
+    }
+    let dims: Option<Vec<Option<i64>>> = shape.map(|shape| shape.iter().map(|&n| Some(n)).collect());
+    let expected = Expected::new(data.name()).dtypes(dtype.as_slice());
+    let expected = match &dims {
+        Some(dims) => expected.shape(dims),
+        None => expected,
+    };
+    match convert::convert(data.get(), &expected, &mut || Ok(device), None)? {
+        Some(made) => Ok(Some(made.into_value())),
+        None => {
+            let why = convert::none_for(data.get(), None)?;
+            let got = format!("{}{why}", describe::value(data.get()));
+            Err(Fault::argument("type", data.name(), EXPECTED, got))
+        }
     }
 }
 

@@ -15,10 +15,11 @@ const LIBRARY: &str = "DISPATCH_BENCH_R_LIB";
 const PLUGIN: &str = "PJRT_PLUGIN_PATH_CPU";
 
 /// A name, and in how many processes it runs.
-const PARTS: [(&str, usize); 10] = [
+const PARTS: [(&str, usize); 11] = [
     ("hit", 3),
     ("generated", 3),
     ("arguments", 3),
+    ("converter", 3),
     ("functions", 3),
     ("leaves", 3),
     ("closure", 3),

@@ -175,6 +175,29 @@ parts$arguments <- function() {
   figure("R hit: a bare double instead of an array, minus raw upload", number - upload, "µs", 0.5)
 }
 
+# An object that a converter in R makes an array of, which is there already.
+parts$converter <- function() {
+  d <- sums()
+  object <- structure(list(1), class = "converted")
+  own <- compiler::cmpfun(function(x, expected) y)
+  expected <- list(dtype = NULL, shape = NULL, path = "[[2]]")
+  before <- list(x, y)
+  with_object <- list(x, object)
+  idle <- case(dispatch(d, before))
+  idle_times <- rounds(list("dispatch, no converter" = idle), 400L, 50L)
+  register_converter("converted", own, description = "what the benchmark converts")
+  times <- rounds(list(
+    "dispatch" = case(dispatch(d, before)),
+    "dispatch with an object" = case(dispatch(d, with_object)),
+    "the converter's own function" = case(own(object, expected))
+  ), 1000L, 50L)
+  show_rounds("R: an object that a converter in R makes an array of", times)
+  show_rounds("R: the same call before a converter was registered", idle_times)
+  at <- function(name) times[, name]
+  more <- at("dispatch with an object") - at("dispatch") - at("the converter's own function")
+  figure("R hit: an R-level converter, minus its own R function's time", more, "µs", 1.5)
+}
+
 # The functions for buffers and programs.
 parts$functions <- function() {
   executable <- answer(2L)$exec

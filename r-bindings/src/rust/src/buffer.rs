@@ -2,9 +2,10 @@
 
 use dispatch_r::buffer::{self, wait};
 use dispatch_r::client::{device_object, read_device};
+use dispatch_r::given::buffer_of;
 use dispatch_r::runtime::{Aval, DType, HostArray, HostView};
 use dispatch_r::{
-    arg, as_array, as_raw, describe, entry, make, memory, upload, zeros, Arg, Fault, Result, SEXP,
+    arg, as_array, as_raw, converted, describe, entry, make, memory, upload, zeros, Arg, Fault, Result, SEXP,
 };
 use savvy::savvy;
 
@@ -22,7 +23,15 @@ fn rs_buffer(
         let shape = arg(&shape, "shape").optional().map(Arg::shape).transpose()?;
         let check = arg(&check, "check").flag()?;
         let device = read_device(arg(&device, "device"))?;
-        buffer::wrap(upload(arg(&data, "data"), dtype, shape.as_deref(), device, check)?)
+        let given = arg(&data, "data");
+        let Some(made) = converted(given, dtype, shape.as_deref(), device)? else {
+            return buffer::wrap(upload(given, dtype, shape.as_deref(), device, check)?);
+        };
+        let made = savvy::Sexp(made.get());
+        match buffer_of(made.0)? {
+            Some(buffer) => Ok(buffer),
+            None => buffer::wrap(upload(arg(&made, "data"), dtype, shape.as_deref(), device, check)?),
+        }
     })
 }
 

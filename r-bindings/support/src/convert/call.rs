@@ -42,6 +42,11 @@ impl Converted {
         self.value.get()
     }
 
+    /// The value alone.
+    pub fn into_value(self) -> Root {
+        self.value
+    }
+
     /// The converter's description.
     pub fn name(&self) -> String {
         Function::description(self.converter.get())
@@ -54,7 +59,13 @@ impl Converted {
 
     /// What the value is; checked when it came.
     pub fn given(&self) -> Result<Given<'_>> {
-        given(self.get())?.ok_or_else(|| Fault::new("converter", "R code has changed what a converter gave"))
+        given(self.get())?.ok_or_else(|| self.not_known())
+    }
+
+    /// The error that the value is no longer what it was when it was checked.
+    #[cold]
+    pub fn not_known(&self) -> Fault {
+        Fault::new("converter", format!("R code has changed what the converter `{}` gave", self.name()))
     }
 
     /// An error that concerns this argument says where the value came from.
@@ -117,14 +128,19 @@ pub(crate) fn convert(
     Ok(Some(Converted { value, converter }))
 }
 
-/// Why there is no converter for an object, with those that are registered.
+/// What the error of an object that no converter is for ends with: why there is none, and those that are registered. Empty
+/// where there are none at all and the object has no class.
 #[cold]
 pub(crate) fn none_for(x: SEXP, scope: Option<&Scope>) -> Result<String> {
     if let Some((room, table)) = shared::room() {
         return room.no_converter(table, x);
     }
+    let levels = registry::all_levels(scope);
+    if Rf_isObject(x) == 0 && levels.iter().all(Scope::is_empty) {
+        return Ok(String::new());
+    }
     let object = Object::of(x)?;
-    Ok(Registry::reason_none(&registry::all_levels(scope), &object))
+    Ok(format!(": {}", Registry::reason_none(&levels, &object)))
 }
 
 /// What a converter gave, if a consumer can go on with it; and how many bytes of it are copied on the host.

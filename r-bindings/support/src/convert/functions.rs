@@ -55,11 +55,11 @@ impl Function {
         let id = make::double(id as f64)?;
         let maker =
             HANDLER.get().get().ok_or_else(|| Fault::new("detached", "the package was not loaded by R"))?;
-        // SAFETY: the caller keeps the list, which has these elements; each new object is kept by the list, or protected.
         let handler = crate::dispatcher::call(maker, &[id.get(), list])?;
-        let handler = handler.get();
+        let (id, handler) = (id.get(), handler.get());
+        // SAFETY: the caller keeps the list, which has these elements; the new objects are kept by roots and the list.
         protect(|| unsafe {
-            SET_VECTOR_ELT(list, ID, id.get());
+            SET_VECTOR_ELT(list, ID, id);
             let handlers = Rf_allocVector(VECSXP, 1);
             SET_VECTOR_ELT(list, HANDLERS, handlers);
             SET_VECTOR_ELT(handlers, 0, handler);

@@ -23,7 +23,7 @@ mod object;
 mod registry;
 
 pub(crate) use border::{convert_by, convert_out_by, no_converter_by};
-pub(crate) use call::{Converted, Given, convert, convert_out, none_for};
+pub(crate) use call::{Converted, Given, convert, none_for};
 pub use functions::{running_path, set_handler};
 pub(crate) use registry::Scope;
 pub use registry::{

@@ -34,8 +34,8 @@ impl Object {
     pub fn of(x: SEXP) -> Result<Object> {
         // SAFETY: reading a flag, and the class attribute, which is a character vector.
         let is_s3 = Rf_isObject(x) != 0 && unsafe { IS_S4_OBJECT(x) } == 0;
-        // SAFETY: as above.
         let (classes, kept) = match is_s3 {
+            // SAFETY: as above.
             true => (unsafe { Rf_getAttrib(x, R_ClassSymbol) }, None),
             false => {
                 let classes = all_classes(x)?;
@@ -90,7 +90,6 @@ impl Subject<Converter> for Object {
     }
 
     fn satisfies(&self, converter: &Converter) -> dispatch_runtime::Result<bool> {
-        // SAFETY: the registration keeps the list, which has the element.
         let predicate = Function::predicate(converter.list);
         let x = self.x;
         // SAFETY: the call is protected while it is made and evaluated.

@@ -45,7 +45,7 @@ impl Call<'_> {
         let Some(is) = made else {
             let wrong = self.refused(x);
             let why = none_for(x, scope).map_err(Wrong::fault)?;
-            return Err(wrong.got_too(&format!(": {why}")));
+            return Err(wrong.got_too(&why));
         };
         let value = is.get();
         let read = match is.given().map_err(Wrong::fault)? {

@@ -11,13 +11,14 @@ use dispatch_runtime::tree::InputTree;
 use dispatch_runtime::{Array, Aval, Device};
 use smallvec::SmallVec;
 
+use super::converted::Conversions;
 use super::input::Input;
 use super::nested::{At, Leaf, Level};
 use super::statics;
 use crate::anvl;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{data_of, no_array, other_backend};
+use crate::given::{converted_data, data_of, other_backend};
 use crate::shared;
 
 /// An argument of an exported family.
@@ -49,6 +50,7 @@ pub struct Args<'a, L> {
     pub(super) scope: &'static Scope,
     pub(super) family: &'a Family,
     pub(super) shared: Shared,
+    pub(super) converted: &'a Conversions,
     first: Cell<Option<First>>,
     device: Option<Device>,
     next: Cell<usize>,
@@ -158,6 +160,7 @@ impl<'a, L> Args<'a, L> {
         scope: &'static Scope,
         family: &'a Family,
         shared: Shared,
+        converted: &'a Conversions,
         first: Option<First>,
     ) -> Args<'a, L> {
         let device = first.as_ref().map(|first| first.array.device());
@@ -167,6 +170,7 @@ impl<'a, L> Args<'a, L> {
             scope,
             family,
             shared,
+            converted,
             first: Cell::new(first),
             device,
             next: Cell::new(0),
@@ -265,7 +269,21 @@ impl<'a> Args<'a, Array> {
     fn data(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
         match data_of(value, rank(self.scope, self.at(i).field))? {
             Some((data, shape)) => Ok(Input::data(data, shape)),
-            None => Err(no_array(value, &name)),
+            None => self.object(i, name, value),
+        }
+    }
+
+    /// An object that a converter makes an array of. What it gave is kept until the call has ended.
+    #[cold]
+    fn object(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
+        let at = self.at(i);
+        let value = Level::top(self).converted(value, at, &Path::new(name))?;
+        match self.shared.array_of(value, &name)? {
+            Some(array) => Ok(Input::array(array)),
+            None => match converted_data(value, rank(self.scope, at.field))? {
+                Some((data, shape)) => Ok(Input::data(data, shape)),
+                None => Err(self.converted.not_known()),
+            },
         }
     }
 }

@@ -17,6 +17,7 @@
 
 mod about;
 mod args;
+mod converted;
 mod export;
 mod input;
 mod nested;
@@ -44,6 +45,7 @@ use crate::ffi::*;
 use crate::main_thread::MainThread;
 use crate::{compiler, compiles, entry, progress, shared};
 use args::Shared;
+use converted::Conversions;
 use results::Templates;
 
 /// A family that is a function of R; made by [`export!`](crate::export).
@@ -141,8 +143,13 @@ impl<F: Exported> Slot<F> {
             None => crate::client::of_platform(&crate::client::default_platform())?,
         };
         let family = state.instance(client)?;
-        let result = run(family, &Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, first));
-        compiler::done(result, |made| tell(F::NAME, family.family(), made))
+        let converted = Conversions::default();
+        let result = {
+            let args = Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, &converted, first);
+            run(family, &args)
+        };
+        let result = compiler::done(result, |made| tell(F::NAME, family.family(), made));
+        result.map_err(|fault| converted.blame(fault))
     }
 
     #[inline]

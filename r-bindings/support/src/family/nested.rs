@@ -5,13 +5,14 @@ use dispatch_runtime::signature::Scope;
 use dispatch_runtime::{Array, Aval, DType};
 
 use super::args::{Args, Path, Shared, is_list, rank};
+use super::converted::Wanted;
 use super::input::check;
 use crate::arg::arg;
 use crate::data::list_names;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{data_of, host_dtype, no_array};
+use crate::given::{converted_data, data_of, host_dtype};
 use crate::{Check, upload};
 
 /// What structs and lists of a call hold: arrays, or abstract values.
@@ -90,29 +91,43 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
 
     /// The dtype at which data of this field is uploaded: that of the first array of its group, else as for a host value.
     fn dtype(&self, at: At) -> Result<DType> {
-        let (root, allowed) = at.scope.dtype_root(at.field);
-        let mut host = None;
+        let (mut host, (_, allowed)) = (None, at.scope.dtype_root(at.field));
+        let device = self.device_dtype(at, &mut host)?;
+        Ok(device.unwrap_or_else(|| allowed.for_host(host.unwrap_or(DType::F32))))
+    }
+
+    /// The dtype of the first array of this field's group, if there is one; of data it notes the first.
+    fn device_dtype(&self, at: At, host: &mut Option<DType>) -> Result<Option<DType>> {
+        let (root, _) = at.scope.dtype_root(at.field);
         for (field, spec) in at.scope.fields.iter().enumerate() {
             let is_member = spec.leaf.is_some() && at.scope.dtype_root(field).0 == root;
             let Some(value) = is_member.then(|| self.value(At { field, ..at })).flatten() else { continue };
             match is_list(value) && !is_described(value) {
                 false => {
-                    if let Some(dtype) = device_dtype(&self.args.shared, value, &mut host)? {
-                        return Ok(dtype);
+                    if let Some(dtype) = device_dtype(&self.args.shared, value, host)? {
+                        return Ok(Some(dtype));
                     }
                 }
                 true => {
                     for i in 0..Rf_xlength(value) {
                         // SAFETY: the list has the element.
                         let element = unsafe { VECTOR_ELT(value, i) };
-                        if let Some(dtype) = device_dtype(&self.args.shared, element, &mut host)? {
-                            return Ok(dtype);
+                        if let Some(dtype) = device_dtype(&self.args.shared, element, host)? {
+                            return Ok(Some(dtype));
                         }
                     }
                 }
             }
         }
-        Ok(allowed.for_host(host.unwrap_or(DType::F32)))
+        Ok(None)
+    }
+
+    /// What a converter makes of a value that is no array and no data. It is kept until the call has ended.
+    #[cold]
+    pub(super) fn converted(&self, value: SEXP, at: At, path: &Path) -> Result<SEXP> {
+        let dtype = self.device_dtype(at, &mut None)?;
+        let wanted = Wanted::of(at.scope, at.field, dtype);
+        self.args.converted.convert(value, &wanted, path.to_string(), &mut || self.args.device())
     }
 }
 
@@ -136,8 +151,16 @@ impl Leaf for Array {
         if let Some(array) = level.args.shared.array_of(value, path)? {
             return Ok(array);
         }
-        let Some((data, shape)) = data_of(value, rank(at.scope, at.field))? else {
-            return Err(no_array(value, path));
+        let rank = rank(at.scope, at.field);
+        let (data, shape) = match data_of(value, rank)? {
+            Some(data) => data,
+            None => {
+                let value = level.converted(value, at, path)?;
+                if let Some(array) = level.args.shared.array_of(value, path)? {
+                    return Ok(array);
+                }
+                converted_data(value, rank)?.ok_or_else(|| level.args.converted.not_known())?
+            }
         };
         let (dtype, path) = (level.dtype(at)?, path.to_string());
         check(&data, dtype, &path)?;
@@ -153,8 +176,16 @@ impl Leaf for Aval {
         if is_described(value) {
             return described(value, &path.to_string());
         }
-        let Some((data, shape)) = data_of(value, rank(at.scope, at.field))? else {
-            return Err(no_array(value, path));
+        let rank = rank(at.scope, at.field);
+        let (data, shape) = match data_of(value, rank)? {
+            Some(data) => data,
+            None => {
+                let value = level.converted(value, at, path)?;
+                if let Some(array) = level.args.shared.array_of(value, path)? {
+                    return Ok(array.aval());
+                }
+                converted_data(value, rank)?.ok_or_else(|| level.args.converted.not_known())?
+            }
         };
         let dtype = level.dtype(at)?;
         check(&data, dtype, &path.to_string())?;

@@ -1,14 +1,16 @@
 //! The inputs of a run.
 
+use dispatch_runtime::convert::Expected;
 use dispatch_runtime::{Array, Aval, Device, Error};
 use smallvec::SmallVec;
 
 use super::Skeleton;
 use crate::arg::Arg;
+use crate::data::Data;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{array_of, data_of, host_dtype, no_array};
+use crate::given::{array_of, converted, converted_data, data_of, host_dtype};
 use crate::upload::{Check, upload_data};
 
 /// As many as most skeletons take, without an allocation.
@@ -95,13 +97,35 @@ fn one(value: SEXP, wanted: &Aval, path: &str, device: Device) -> Result<Array> 
         return Ok(array);
     }
     let Some((data, shape)) = data_of(value, Some(wanted.rank()))? else {
-        return Err(no_array(value, &path));
+        return object(value, wanted, path, device);
     };
-    if shape.as_slice() != wanted.shape() {
+    bare(data, &shape, wanted, path, device)
+}
+
+/// An object that a converter makes an array of.
+#[cold]
+fn object(value: SEXP, wanted: &Aval, path: &str, device: Device) -> Result<Array> {
+    let dims: Few<Option<i64>> = wanted.shape().iter().map(|&n| Some(n)).collect();
+    let dtypes = [wanted.dtype()];
+    let expected = Expected::new(path).dtypes(&dtypes).shape(&dims);
+    let made = converted(value, &expected, &mut || Ok(device))?;
+    let array = match array_of(made.get(), path)? {
+        Some(array) => Ok(array),
+        None => match converted_data(made.get(), Some(wanted.rank()))? {
+            Some((data, shape)) => bare(data, &shape, wanted, path, device),
+            None => Err(made.not_known()),
+        },
+    };
+    array.map_err(|fault| made.blame(fault, path))
+}
+
+/// Data of R for a slot.
+fn bare(data: Data<'_>, shape: &[i64], wanted: &Aval, path: &str, device: Device) -> Result<Array> {
+    if shape != wanted.shape() {
         return Err(Error::Shape {
             argument: path.to_owned(),
             expected: sizes(wanted.shape()),
-            got: sizes(&shape),
+            got: sizes(shape),
         }
         .into());
     }
@@ -125,8 +149,16 @@ pub(super) fn in_any_layout(given: Arg<'_>, device: Device) -> Result<Few<Array>
         if let Some(array) = array_of(value, &path)? {
             return Ok(array);
         }
-        let Some((data, shape)) = data_of(value, None)? else { return Err(no_array(value, &path)) };
-        upload_data(data, host_dtype(&data), &shape, device, Check::Wrong, &path)
+        if let Some((data, shape)) = data_of(value, None)? {
+            return upload_data(data, host_dtype(&data), &shape, device, Check::Wrong, &path);
+        }
+        let made = converted(value, &Expected::new(&path), &mut || Ok(device))?;
+        if let Some(array) = array_of(made.get(), &path)? {
+            return Ok(array);
+        }
+        let Some((data, shape)) = converted_data(made.get(), None)? else { return Err(made.not_known()) };
+        let array = upload_data(data, host_dtype(&data), &shape, device, Check::Wrong, &path);
+        array.map_err(|fault| made.blame(fault, &path))
     };
     values.iter().enumerate().map(array).collect()
 }

@@ -1,0 +1,98 @@
+# Objects as arguments of functions of another package: `families` of tests/packages, which scripts/test-r installs.
+skip_if_not_installed("families")
+families <- asNamespace("families")
+
+object <- function(...) structure(list(...), class = "converted")
+clear <- function() while ("D" %in% converter_descriptions()) remove_converter("D")
+
+# A converter that gives `$value` of the object, and notes what it was asked.
+asked <- list()
+noting <- function(...) {
+  clear()
+  asked <<- list()
+  register_converter("converted", function(x, expected) {
+    asked <<- c(asked, list(expected))
+    x$value
+  }, description = "D", ...)
+}
+plain <- function(x) as.vector(as_array(x))
+
+test_that("an object is an argument, and the converter knows what the signature says", {
+  noting()
+  expect_identical(plain(families$plus(object(value = c(1, 2)), c(3, 4))), c(4, 6))
+  expect_identical(asked, list(list(dtype = "f32", shape = NA_integer_, path = "x")))
+  noting()
+  expect_identical(plain(families$axpy(object(value = c(1, 2)), c(3, 4), 2)), c(5, 8))
+  expect_identical(asked, list(list(dtype = c("f32", "f64"), shape = NA_integer_, path = "x")))
+  noting()
+  # The dtype of the group is that of its first array.
+  expect_identical(plain(families$axpy(pjrt_buffer(c(1, 2), "f64"), object(value = c(3, 4)), object(value = 2))), c(5, 8))
+  expect_identical(asked, list(
+    list(dtype = "f64", shape = NA_integer_, path = "y"), list(dtype = "f64", shape = integer(), path = "scale")
+  ))
+  noting()
+  expect_identical(plain(families$sum_of(object(value = 5), 1)), 6)
+  expect_identical(asked, list(list(dtype = NULL, shape = NULL, path = "x")))
+  noting()
+  expect_identical(dim(as_array(families$same_matrix(object(value = matrix(1, 2, 3))))), c(2L, 3L))
+  expect_identical(asked[[1]]$shape, c(NA_integer_, NA_integer_))
+})
+
+test_that("a converter may give a buffer or an array to a function", {
+  noting()
+  x <- pjrt_buffer(c(1, 2), "f32")
+  expect_identical(plain(families$plus(object(value = x), c(3, 4))), c(4, 6))
+  expect_identical(plain(families$plus(c(3, 4), object(value = families$plus(x, x)))), c(5, 8))
+})
+
+test_that("objects in structs and lists are converted, with their paths", {
+  noting()
+  net <- list(
+    layer = list(w = object(value = matrix(1, 2, 2)), b = object(value = c(1, 2))), scales = list(1, object(value = 2)),
+    pair = list(c(1, 2), object(value = 3))
+  )
+  expect_identical(plain(families$parts_of(net, 4)), c(4, 3, 7, 3, 3))
+  expect_identical(vapply(asked, function(e) e$path, ""), c("net$layer$w", "net$layer$b", "net$scales[[2]]", "net$pair[[2]]"))
+  expect_identical(plain(families$sum_list(list(object(value = c(1, 2)), c(1, 1)), list(c(0, 0), object(value = c(1, 1))))), c(3, 4))
+})
+
+test_that("static arguments are never converted", {
+  noting()
+  expect_error(families$plus(1, 2, object(value = 3)), class = "pjrtdispatch_error")
+  expect_identical(asked, list())
+})
+
+test_that("what is wrong names the converter and the argument, with the user's call", {
+  noting()
+  plus <- families$plus
+  fault <- expect_fault(plus(object(value = NULL), 1), "converter", "argument `x`: the converter `D` gave NULL", "x")
+  expect_identical(fault$call, quote(plus(object(value = NULL), 1)))
+  expect_fault(plus(1, object(value = pjrt_buffer(1L))), "converter", "the converter `D` gave dtype i32, expected f32", "y")
+  expect_fault(plus(object(value = matrix(1, 1, 1)), 1), "converter", "gave shape [1,1], expected f32 of shape [_]", "x")
+  expect_fault(families$next_integer(object(value = c(1.5, 2))), "value", "given by the converter `D`", "x")
+  expect_fault(families$next_integer(object(value = c(1L, NA))), "value", "given by the converter `D`", "x")
+  expect_fault(plus(object(value = c(1, 2)), c(1, 2, 3)), "shape", "`y`", "y")
+  clear()
+  register_converter("converted", function(x, expected) stop("the file is closed"), description = "D")
+  fault <- expect_fault(plus(1, object()), "converter", "argument `y`: the converter `D` failed: the file is closed", "y")
+  expect_identical(fault$call, quote(plus(1, object())))
+  expect_s3_class(fault$parent, "simpleError")
+  clear()
+  expect_fault(plus(1, object()), "type", "no converter is registered for an object of class `converted`", "y")
+})
+
+test_that("family_explain() and family_warm() take objects", {
+  noting()
+  plus <- families$plus
+  family_clear(plus)
+  family_warm(plus, object(value = c(1, 2)), c(1, 2))
+  expect_true(family_explain(plus, object(value = c(5, 6)), c(1, 2))$hit)
+  expect_no_error(expect_no_compile(plus(object(value = c(5, 6)), c(1, 2))))
+})
+
+test_that("conversions for a function are right while R collects all the time", {
+  noting()
+  expect_same_when_tortured(function() plain(families$axpy(object(value = pjrt_buffer(c(1, 2), "f32")), object(value = c(3, 4)), 2)))
+})
+
+clear()
