@@ -5,10 +5,13 @@
 //! [`Described`] is what the converter gives: where the data is, what it is, and who keeps it. [`Expected`] is what it is asked
 //! for.
 
+pub mod arrow;
 mod described;
+pub mod dlpack;
 mod expected;
 mod object;
 mod registry;
+mod room;
 mod rust;
 
 #[cfg(test)]

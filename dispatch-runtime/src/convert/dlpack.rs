@@ -1,0 +1,477 @@
+//! Tensors of other libraries, as DLPack 1 describes them (<https://dmlc.github.io/dlpack/latest/c_api.html>).
+//!
+//! [`Tensor`] owns what another library exported; [`DlPack`] is the converter that takes it for an array. [`export`] gives an
+//! [`Array`](crate::Array) to another library.
+
+use std::ffi::c_void;
+use std::mem::{offset_of, size_of};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::room::Room;
+use super::{Converter, Described, Expected, Out, OutInfo};
+use crate::{Array, DType, Error, HostView, Result};
+
+/// Which DLPack a tensor is of.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DLPackVersion {
+    /// Other layouts have another one.
+    pub major: u32,
+    /// The same layout, with more that can be said.
+    pub minor: u32,
+}
+
+/// Where data is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DLDevice {
+    /// [`CPU`], or another kind of memory.
+    pub device_type: i32,
+    /// Which one of them.
+    pub device_id: i32,
+}
+
+/// What the elements are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DLDataType {
+    /// 0 signed, 1 unsigned, 2 float, 4 bfloat, 5 complex, 6 bool.
+    pub code: u8,
+    /// Of one element.
+    pub bits: u8,
+    /// More than 1 for vectors.
+    pub lanes: u16,
+}
+
+/// A tensor, whose memory is somebody else's.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DLTensor {
+    /// The data.
+    pub data: *mut c_void,
+    /// Where it is.
+    pub device: DLDevice,
+    /// How many sizes there are.
+    pub ndim: i32,
+    /// What the elements are.
+    pub dtype: DLDataType,
+    /// The sizes.
+    pub shape: *mut i64,
+    /// How far apart neighbours are, in elements; null for row-major.
+    pub strides: *mut i64,
+    /// Where the first element is.
+    pub byte_offset: u64,
+}
+
+/// A tensor with who frees it, as DLPack had it before version 1.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DLManagedTensor {
+    /// The tensor.
+    pub dl_tensor: DLTensor,
+    /// The producer's.
+    pub manager_ctx: *mut c_void,
+    /// Frees it all.
+    pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
+}
+
+/// A tensor with who frees it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DLManagedTensorVersioned {
+    /// Of which version it is.
+    pub version: DLPackVersion,
+    /// The producer's.
+    pub manager_ctx: *mut c_void,
+    /// Frees it all.
+    pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
+    /// [`READ_ONLY`] and [`IS_COPIED`].
+    pub flags: u64,
+    /// The tensor.
+    pub dl_tensor: DLTensor,
+}
+
+/// Memory of the host.
+pub const CPU: i32 = 1;
+/// The flag of data that is not to be written to.
+pub const READ_ONLY: u64 = 1;
+/// The flag of data that was copied for this tensor: nobody else has it.
+pub const IS_COPIED: u64 = 2;
+
+const _: () = {
+    assert!(size_of::<DLDataType>() == 4 && size_of::<DLDevice>() == 8 && size_of::<DLPackVersion>() == 8);
+    assert!(size_of::<DLTensor>() == 48 && size_of::<DLManagedTensor>() == 64);
+    assert!(offset_of!(DLTensor, ndim) == 16 && offset_of!(DLTensor, shape) == 24);
+    assert!(offset_of!(DLTensor, strides) == 32 && offset_of!(DLTensor, byte_offset) == 40);
+    assert!(offset_of!(DLManagedTensor, manager_ctx) == 48);
+    assert!(size_of::<DLManagedTensorVersioned>() == 80);
+    assert!(offset_of!(DLManagedTensorVersioned, flags) == 24);
+    assert!(offset_of!(DLManagedTensorVersioned, dl_tensor) == 32);
+};
+
+/// A tensor that another library exported. Its deleter is called once, when neither this nor an array that shares its memory
+/// is left, on whatever thread that is.
+///
+/// ```
+/// use dispatch_runtime::convert::{self, dlpack};
+/// use dispatch_runtime::prelude::*;
+///
+/// #[dispatch_family]
+/// fn negate(cx: &CompileCx, #[dynamic(dtype = float, shape = [..])] x: Value) -> Result<Program> {
+///     cx.program(-x)
+/// }
+/// let _kept = convert::global().register_type("DLPack tensors", dlpack::DlPack)?;
+/// let client = Client::cpu()?;
+///
+/// // What another library would give.
+/// let exported = dlpack::export(&client.array(&[1f32, 2.0], [2])?)?;
+/// // SAFETY: it is exported for us, and its deleter may be called anywhere.
+/// let tensor = unsafe { dlpack::Tensor::from_raw(exported)? };
+/// assert_eq!((tensor.dtype(), tensor.shape()), (DType::F32, &[2][..]));
+/// let negated = Negate::new(&client).call(convert::object(&tensor))?;
+/// assert_eq!(negated.to_vec::<f32>()?, [-1.0, -2.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Tensor {
+    held: Arc<Held>,
+    dtype: DType,
+    shape: Box<[i64]>,
+    strides: Option<Box<[i64]>>,
+    /// All of the data: where it begins, where in it the first element is, and how many bytes it has.
+    data: *mut u8,
+    first: usize,
+    bytes: usize,
+    immutable: bool,
+}
+
+/// Calls the deleter when it is dropped.
+#[derive(Debug)]
+enum Held {
+    Versioned(NonNull<DLManagedTensorVersioned>),
+    Unversioned(NonNull<DLManagedTensor>),
+}
+
+// SAFETY: whoever makes a `Tensor` promises that the deleter may be called on any thread, once; else nothing is done with it.
+unsafe impl Send for Held {}
+// SAFETY: as above.
+unsafe impl Sync for Held {}
+// SAFETY: the data is only read, but by `write`, whose caller promises that nobody reads meanwhile.
+unsafe impl Send for Tensor {}
+// SAFETY: as above.
+unsafe impl Sync for Tensor {}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: the tensor is ours since `from_raw`, and this is its end; a missing deleter says that there is nothing to do.
+        unsafe {
+            match *self {
+                Held::Versioned(tensor) => {
+                    if let Some(delete) = tensor.as_ref().deleter {
+                        delete(tensor.as_ptr());
+                    }
+                }
+                Held::Unversioned(tensor) => {
+                    if let Some(delete) = tensor.as_ref().deleter {
+                        delete(tensor.as_ptr());
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Tensor {
+    /// Takes over a tensor. Where that is an error its deleter is called too.
+    ///
+    /// # Safety
+    ///
+    /// The tensor is as DLPack says, and nobody else ends it. Its deleter may be called on any thread. Until then the data
+    /// holds valid values, and nobody writes to it while this `Tensor` is used as an argument.
+    ///
+    /// # Errors
+    ///
+    /// It is of another major version; its data is not in the host's memory; no dtype is like its elements; it has a shape,
+    /// strides or an address that no array can have.
+    pub unsafe fn from_raw(tensor: NonNull<DLManagedTensorVersioned>) -> Result<Tensor> {
+        let held = Held::Versioned(tensor);
+        // SAFETY: by the caller's promise. The version comes first in every one, and says whether the rest is known.
+        unsafe {
+            let version = (*tensor.as_ptr()).version;
+            if version.major != 1 {
+                let got = format!("version {}.{}", version.major, version.minor);
+                return Err(wrong("a tensor of DLPack 1", got));
+            }
+            let tensor = tensor.as_ref();
+            Tensor::new(held, &tensor.dl_tensor, tensor.flags)
+        }
+    }
+
+    /// Takes over a tensor of DLPack 0, which says neither its version nor whether it may be written to: it is taken for
+    /// read-only.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Tensor::from_raw`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tensor::from_raw`].
+    pub unsafe fn from_raw_unversioned(tensor: NonNull<DLManagedTensor>) -> Result<Tensor> {
+        // SAFETY: by the caller's promise.
+        unsafe { Tensor::new(Held::Unversioned(tensor), &tensor.as_ref().dl_tensor, READ_ONLY) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Tensor::from_raw`]: the tensor is what `held` holds.
+    unsafe fn new(held: Held, tensor: &DLTensor, flags: u64) -> Result<Tensor> {
+        if tensor.device.device_type != CPU {
+            let DLDevice { device_type, device_id } = tensor.device;
+            return Err(wrong("data in the host's memory", format!("device {device_type}:{device_id}")));
+        }
+        let dtype = dtype_of(tensor.dtype)?;
+        let rank = usize::try_from(tensor.ndim).map_err(|_| wrong("a rank", tensor.ndim.to_string()))?;
+        let list = |at: *mut i64| match rank == 0 || at.is_null() {
+            true => None,
+            // SAFETY: both are as long as the rank, or null.
+            false => Some(unsafe { std::slice::from_raw_parts(at, rank) }),
+        };
+        let shape: Box<[i64]> = match list(tensor.shape) {
+            Some(shape) => shape.into(),
+            None if rank == 0 => Box::new([]),
+            None => return Err(wrong("a shape", "a null pointer".into())),
+        };
+        let strides: Option<Box<[i64]>> = list(tensor.strides).map(Into::into);
+        let Some((before, after)) = extent(&shape, strides.as_deref()) else {
+            return Err(wrong("strides within memory", format!("shape {shape:?} and strides {strides:?}")));
+        };
+        // The data begins where its first byte is, which is before the first element where strides are negative.
+        let at = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
+        let data = match tensor.data.is_null() {
+            true => std::ptr::null_mut(),
+            false => at.wrapping_sub(before * dtype.size()),
+        };
+        let immutable = flags & IS_COPIED != 0 && flags & READ_ONLY != 0;
+        let bytes = (before + after) * dtype.size();
+        let tensor =
+            Tensor { held: Arc::new(held), dtype, shape, strides, data, first: before, bytes, immutable };
+        tensor.view()?;
+        Ok(tensor)
+    }
+
+    /// Declares that nobody writes to the data as long as an array shares it: then a device may use it where it is.
+    ///
+    /// # Safety
+    ///
+    /// So it is.
+    pub unsafe fn immutable(self) -> Tensor {
+        Tensor { immutable: true, ..self }
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The sizes, outermost first.
+    pub fn shape(&self) -> &[i64] {
+        &self.shape
+    }
+
+    /// Whether results cannot be written into it.
+    pub fn is_read_only(&self) -> bool {
+        self.immutable
+            || match *self.held {
+                // SAFETY: the tensor is alive as long as it is held.
+                Held::Versioned(tensor) => unsafe { tensor.as_ref().flags & READ_ONLY != 0 },
+                Held::Unversioned(_) => true,
+            }
+    }
+
+    /// Its data.
+    fn view(&self) -> Result<HostView<'_>> {
+        let strides = self.strides.as_deref();
+        // SAFETY: the data is the tensor's, and was measured by its shape and its strides.
+        unsafe { HostView::from_parts(self.dtype, &self.shape, strides, self.first, self.data, self.bytes) }
+    }
+
+    /// Writes a row-major array of the same dtype and shape into it.
+    ///
+    /// # Safety
+    ///
+    /// The data is not read-only, and nobody reads it meanwhile.
+    unsafe fn write(&self, bytes: &[u8]) {
+        let size = self.dtype.size();
+        let rows: Vec<i64>;
+        let strides = match &self.strides {
+            Some(strides) => &**strides,
+            None => {
+                let mut step = 1;
+                let mut list: Vec<i64> = self.shape.iter().rev().map(|n| (step, step *= n).0).collect();
+                list.reverse();
+                rows = list;
+                &rows
+            }
+        };
+        let mut index = vec![0i64; self.shape.len()];
+        for element in bytes.chunks_exact(size) {
+            let steps: i64 = index.iter().zip(strides).map(|(i, stride)| i * stride).sum();
+            let at = (self.first as i64 + steps) as usize * size;
+            // SAFETY: each index is within the shape, so the element is within the data.
+            unsafe { std::ptr::copy_nonoverlapping(element.as_ptr(), self.data.add(at), size) };
+            for (i, n) in index.iter_mut().zip(&self.shape).rev() {
+                *i += 1;
+                if *i < *n {
+                    break;
+                }
+                *i = 0;
+            }
+        }
+    }
+}
+
+/// The converter for [`Tensor`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DlPack;
+
+impl Converter<Tensor> for DlPack {
+    fn convert_in<'a>(&self, tensor: &'a Tensor, _: &Expected<'_>) -> Result<Described<'a>> {
+        // SAFETY: the owner holds the tensor, whose data stays where it is until its deleter is called.
+        let described = unsafe { Described::shared(tensor.view()?, Box::new(tensor.held.clone())) };
+        let described = match tensor.immutable {
+            // SAFETY: that was declared, or nobody but us has the copy, which may not be written to.
+            true => unsafe { described.immutable() },
+            false => described,
+        };
+        Ok(if tensor.is_read_only() { described.read_only() } else { described })
+    }
+
+    fn gives_back(&self) -> bool {
+        true
+    }
+
+    fn convert_out(&self, result: &Array, original: &Tensor, info: &OutInfo<'_>) -> Result<Out> {
+        if original.is_read_only() {
+            return Err(Expected::new(info.argument).error("the tensor is read-only"));
+        }
+        let expected = Expected::new(info.argument);
+        if (result.dtype(), result.shape()) != (original.dtype(), original.shape()) {
+            let (result, tensor) = (result.aval(), crate::Aval::new(original.dtype, &*original.shape));
+            return Err(expected.error(format!("the result is a {result}, the tensor a {tensor}")));
+        }
+        // SAFETY: it may be written to, and who made the `Tensor` promised that nobody else uses the data meanwhile.
+        result.with_bytes(|bytes| unsafe { original.write(bytes) })?;
+        Ok(Out::Written)
+    }
+}
+
+/// An array for another library: a copy, that library's own. Who takes it calls its deleter, once.
+///
+/// # Errors
+///
+/// The array cannot be read.
+pub fn export(array: &Array) -> Result<NonNull<DLManagedTensorVersioned>> {
+    let room = array.with_bytes(Room::of)?;
+    let mut step = 1;
+    let mut strides: Vec<i64> = array.shape().iter().rev().map(|n| (step, step *= n.max(&1)).0).collect();
+    strides.reverse();
+    let exported = Box::leak(Box::new(Exported {
+        room,
+        shape: array.shape().into(),
+        strides: strides.into(),
+        managed: None,
+    }));
+    let dl_tensor = DLTensor {
+        data: exported.room.as_mut_ptr().cast(),
+        device: DLDevice { device_type: CPU, device_id: 0 },
+        ndim: array.rank() as i32,
+        dtype: code_of(array.dtype()),
+        shape: exported.shape.as_mut_ptr(),
+        strides: exported.strides.as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let this: *mut Exported = exported;
+    // SAFETY: it was just leaked, and nobody else has it.
+    let managed = unsafe {
+        (*this).managed.insert(DLManagedTensorVersioned {
+            version: DLPackVersion { major: 1, minor: 0 },
+            manager_ctx: this.cast(),
+            deleter: Some(delete),
+            flags: IS_COPIED,
+            dl_tensor,
+        })
+    };
+    Ok(NonNull::from(managed))
+}
+
+/// What is exported, until its deleter is called.
+struct Exported {
+    room: Room,
+    shape: Box<[i64]>,
+    strides: Box<[i64]>,
+    managed: Option<DLManagedTensorVersioned>,
+}
+
+/// # Safety
+///
+/// `managed` is from [`export`], and this is its end.
+unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
+    // SAFETY: by the caller's promise the context is what `export` leaked.
+    drop(unsafe { Box::from_raw((*managed).manager_ctx.cast::<Exported>()) });
+}
+
+/// How many elements there are in memory before the first one, and from it on.
+fn extent(shape: &[i64], strides: Option<&[i64]>) -> Option<(usize, usize)> {
+    if shape.contains(&0) {
+        return Some((0, 0));
+    }
+    let (mut before, mut after, mut rows) = (0i64, 1i64, 1i64);
+    for (i, &size) in shape.iter().enumerate().rev() {
+        let stride = strides.map_or(rows, |strides| strides[i]);
+        let reach = stride.checked_mul(size.checked_sub(1)?)?;
+        match reach < 0 {
+            true => before = before.checked_sub(reach)?,
+            false => after = after.checked_add(reach)?,
+        }
+        rows = rows.checked_mul(size)?;
+    }
+    // No memory is larger: the bytes can be counted.
+    let fits = |n: i64| usize::try_from(n).ok().filter(|&n| n < usize::MAX >> 8);
+    Some((fits(before)?, fits(after)?))
+}
+
+const CODES: [(DType, u8, u8); 15] = [
+    (DType::I8, 0, 8),
+    (DType::I16, 0, 16),
+    (DType::I32, 0, 32),
+    (DType::I64, 0, 64),
+    (DType::U8, 1, 8),
+    (DType::U16, 1, 16),
+    (DType::U32, 1, 32),
+    (DType::U64, 1, 64),
+    (DType::F16, 2, 16),
+    (DType::F32, 2, 32),
+    (DType::F64, 2, 64),
+    (DType::BF16, 4, 16),
+    (DType::C64, 5, 64),
+    (DType::C128, 5, 128),
+    (DType::Bool, 6, 8),
+];
+
+fn dtype_of(data: DLDataType) -> Result<DType> {
+    let found = CODES.iter().find(|&&(_, code, bits)| (data.code, data.bits, data.lanes) == (code, bits, 1));
+    let got = || format!("code {}, {} bits, {} lanes", data.code, data.bits, data.lanes);
+    found.map(|&(dtype, ..)| dtype).ok_or_else(|| wrong("elements of a dtype", got()))
+}
+
+fn code_of(dtype: DType) -> DLDataType {
+    let &(_, code, bits) = CODES.iter().find(|(known, ..)| *known == dtype).expect("all are listed");
+    DLDataType { code, bits, lanes: 1 }
+}
+
+#[cold]
+fn wrong(expected: &str, got: String) -> Error {
+    Error::Value { argument: "tensor".into(), expected: expected.into(), got }
+}
