@@ -95,6 +95,22 @@ fn an_array_with_another_handle_is_not_taken() {
 }
 
 #[test]
+fn an_array_that_shares_the_memory_of_host_data_is_not_taken() {
+    #[repr(align(64))]
+    struct Aligned([f32; MANY]);
+    static DATA: Aligned = Aligned([1.0; MANY]);
+    let view = HostView::new(&DATA.0, &[MANY as i64]).unwrap();
+    // SAFETY: the data is constant.
+    let (shared, _) = unsafe { client().share(view, Box::new(()), client().default_device()) }.unwrap();
+    assert!(shared.is_shared());
+    let pool = twice_and_one(MANY).pool(2).unwrap();
+    let error = pool.give_back(shared).unwrap_err();
+    assert_eq!((error.code(), error.argument()), ("donated", Some("into")));
+    assert!(error.to_string().contains("the array shares the memory of host data"), "{error}");
+    assert_eq!(pool.stats().kept, 0);
+}
+
+#[test]
 fn what_is_no_result_is_not_taken() {
     let pool = twice_and_one(MANY).pool(2).unwrap();
     let other = plugin::client_with_devices(2);

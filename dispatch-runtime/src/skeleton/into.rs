@@ -45,9 +45,10 @@ impl<O: Results> Skeleton<O> {
     /// # Errors
     ///
     /// Those of `run`. As the argument `into`, or `into 1` and so on where there are several results: an array that is of
-    /// another client or device, was donated, has not exactly the layout of the result, is given twice, or stands among the
-    /// inputs or the [captured](super::capture()) arrays. [`Error::InvalidProgram`] for a program that is no StableHLO text,
-    /// and what the compiler says of the second form. A call that fails consumes nothing.
+    /// another client or device, was donated, [shares](crate::Client::share) the memory of host data, has not exactly the layout
+    /// of the result, is given twice, or stands among the inputs or the [captured](super::capture()) arrays.
+    /// [`Error::InvalidProgram`] for a program that is no StableHLO text, and what the compiler says of the second form. A call
+    /// that fails consumes nothing.
     pub fn run_into<I: RunInput>(&self, inputs: &[I], into: O) -> Result<O> {
         let given = into.give_all();
         self.run_into_arrays(inputs, &given)

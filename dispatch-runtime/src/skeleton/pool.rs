@@ -138,8 +138,9 @@ impl<O: Results> BufferPool<O> {
     ///
     /// # Errors
     ///
-    /// The first of them to which there is another handle, such as a clone, which was donated, or which is no result of this
-    /// skeleton by its layout, client or device; named as [`Skeleton::run_into`] does. Then the pool takes none of them.
+    /// The first of them to which there is another handle, such as a clone, which [shares](crate::Client::share) the memory of
+    /// host data, which was donated, or which is no result of this skeleton by its layout, client or device; named as
+    /// [`Skeleton::run_into`] does. Then the pool takes none of them.
     pub fn give_back(&self, results: O) -> Result<()> {
         let arrays = results.give_all();
         for (i, array) in arrays.iter().enumerate() {
@@ -153,7 +154,10 @@ impl<O: Results> BufferPool<O> {
             check_place(path, array, self.skeleton.device())?;
             check_layout(path, array, &self.shelves[place].layout)?;
             if !array.is_only() {
-                let reason = "there is another handle of the array, so its memory cannot be used again";
+                let reason = match array.is_shared() {
+                    true => array.donation_refused(),
+                    false => "there is another handle of the array, so its memory cannot be used again",
+                };
                 return Err(Error::Donated { argument: path(), reason: reason.into() });
             }
         }
