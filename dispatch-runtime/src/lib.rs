@@ -115,3 +115,7 @@ struct FfiGuide;
 #[cfg(all(doctest, feature = "graph", feature = "store"))]
 #[doc = include_str!("../../docs/skeletons.md")]
 struct SkeletonGuide;
+
+#[cfg(all(doctest, feature = "graph", feature = "convert"))]
+#[doc = include_str!("../../docs/converters.md")]
+struct ConverterGuide;
