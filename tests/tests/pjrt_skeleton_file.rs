@@ -226,6 +226,10 @@ fn machine_code_that_others_can_have_written_is_not_run() {
     both().save(&link).unwrap();
     assert!(link.symlink_metadata().unwrap().is_symlink());
     check(&load(&path).unwrap());
+    // What is put in its place is for no more people than it was.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    both().save(&path).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

@@ -190,11 +190,25 @@ fn write(path: &Path, content: impl FnOnce(&mut BufWriter<&File>) -> io::Result<
     // Without the name, which may be as long as names can be.
     let part = Part(path.with_file_name(format!(".skeleton.{}", unique_part())));
     let file = trust::create_readable(&part.0)?;
+    keep_private(&path, &file)?;
     let mut writer = BufWriter::new(&file);
     content(&mut writer)?;
     writer.flush()?;
     file.sync_all()?;
     fs::rename(&part.0, &path)
+}
+
+/// Who could not read the file that is there cannot read what takes its place.
+fn keep_private(path: &Path, file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Ok(about) = fs::metadata(path) {
+        use std::os::unix::fs::PermissionsExt;
+        let both = about.permissions().mode() & file.metadata()?.permissions().mode();
+        file.set_permissions(fs::Permissions::from_mode(both | 0o600))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (path, file);
+    Ok(())
 }
 
 /// Removed when it was not renamed.
