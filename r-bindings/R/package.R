@@ -21,6 +21,7 @@
 #' | skeletons: inputs of fixed layouts | [pjrt_skeleton()], [run()], [memory_report()], [save_skeleton()], [load_skeleton()], [dynamic_skeleton()], [skeleton_stats()] |
 #' | compiled programs in the next session | [pjrt_cache()], [pjrt_cache_clear()] |
 #' | dispatchers | [dispatcher()], [dispatch()], [dispatch_explain()], [expect_no_compile()], [dispatcher_stats()] |
+#' | objects of any class as arguments | [register_converter()], [with_converter()], [converters()], [set_converter_status()], [remove_converter()], [with_copy()] |
 #' | functions of other packages, made of Rust | [family_stats()], [family_explain()], [family_warm()], [family_clear()] |
 #' | nested lists | [build_tree()], [flatten()], [unflatten()], [map_tree()], [tree_path()], [tree_diff()] |
 #'
@@ -40,6 +41,7 @@
 #' | `pjrt`, `unimplemented` | what the plugin or XLA says, of a compile or a run; what the plugin has not |
 #' | `ffi_target`, `ffi_handler` | a program calls a handler that nobody registered; a handler that cannot be registered |
 #' | `plugin`, `plugin_not_found`, `install`, `option` | a plugin that cannot be loaded, found or installed; an option of a plugin, a client or R |
+#' | `converter` | a converter failed, gave what is no array or not the one expected, or two are for one object |
 #' | `recursive`, `compiled` | a call that is compiled asks for itself; [expect_no_compile()] failed |
 #' | `memory`, `file` | no memory is left on the host; a file or a directory that cannot be used |
 #' | `forked`, `thread`, `detached`, `version`, `unloaded` | use from a forked process or another thread; packages that do not fit each other, or are unloaded |

@@ -159,6 +159,24 @@ typedef struct pjrtdispatch_out_info {
     size_t index; /* among the arguments, counted from 0 */
 } pjrtdispatch_out_info;
 
+/* A converter that is a function of your package, called on R's thread. The functions give 0; or 1 after they have told what
+ * went wrong by `tell(to, text)`; or 2 and in `out` the token of R_UnwindProtect(), with its lowest bit set, for R to go on with
+ * a jump. They do not jump themselves. What they give is not protected. */
+typedef struct pjrtdispatch_new_converter {
+    size_t size;
+    const char *class_;
+    const char *description;
+    const char *package; /* NULL if it is none's */
+    uint32_t copy;       /* 0 never, 1 if needed, 2 always */
+    int (*convert_in)(void *data, SEXP x, const pjrtdispatch_expected *expected, SEXP *out,
+                      void (*tell)(void *to, const char *text), void *to);
+    /* for a result that is written back; may be NULL */
+    int (*convert_out)(void *data, SEXP result, SEXP original, const pjrtdispatch_out_info *info, SEXP *out,
+                       void (*tell)(void *to, const char *text), void *to);
+    void *data;
+    void (*release)(void *data); /* once, when nobody uses `data` any more, also if the converter is refused */
+} pjrtdispatch_new_converter;
+
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */
 enum { PJRTDISPATCH_ASK = 0, PJRTDISPATCH_GIVE = 1, PJRTDISPATCH_TAKE_BACK = 2 };
 
@@ -236,6 +254,9 @@ typedef struct pjrtdispatch_table {
     int (*convert)(SEXP x, const pjrtdispatch_expected *expected, SEXP *out);
     int (*no_converter)(SEXP x, void (*tell)(void *to, const char *text), void *to);
     int (*convert_out)(SEXP converter, SEXP result, SEXP original, const pjrtdispatch_out_info *info, SEXP *out);
+    /* A converter that is a function of your package; its number, for remove_converter(), which gives 1 if it was there. */
+    int (*register_converter)(const pjrtdispatch_new_converter *converter, uint64_t *out);
+    int (*remove_converter)(uint64_t id);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

@@ -55,6 +55,18 @@ fn is_na(x: SEXP) -> bool {
     }
 }
 
+/// The only element of an integer vector of any class that is not `NA`.
+pub fn whole_number(x: SEXP) -> Option<i32> {
+    if TYPEOF(x) != INTSXP {
+        return None;
+    }
+    // SAFETY: the vector has integers, and lives during the call.
+    match unsafe { elements::<i32>(x) } {
+        Ok(&[value]) if value != NA_INTEGER => Some(value),
+        _ => None,
+    }
+}
+
 /// Whether an object's class attribute names this class, which is in ASCII.
 #[inline]
 pub fn has_class(x: SEXP, class: &str) -> bool {

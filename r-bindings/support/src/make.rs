@@ -84,6 +84,17 @@ pub fn doubles(values: &[f64]) -> Result<Root> {
     })
 }
 
+/// Whole numbers: an integer vector.
+pub fn integers(values: std::ops::RangeInclusive<i32>) -> Result<Root> {
+    let (first, length) = (*values.start(), values.clone().count());
+    // SAFETY: the vector has room for as many numbers.
+    Root::make(|| unsafe {
+        let out = Rf_allocVector(INTSXP, length as Length);
+        (0..length).for_each(|i| INTEGER(out).add(i).write(first + i as c_int));
+        out
+    })
+}
+
 /// `NA_real_`
 pub fn na_real() -> f64 {
     // SAFETY: R sets the variable before any package is loaded, and never changes it.

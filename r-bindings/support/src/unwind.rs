@@ -29,6 +29,13 @@ impl Token {
     }
 }
 
+impl Token {
+    /// A token in the form of [`Token::tagged`] from another package, which does not use it again.
+    pub(crate) fn adopt(tagged: SEXP) -> Token {
+        Token(tagged.map_addr(|address| address & !1))
+    }
+}
+
 impl Drop for Token {
     #[inline]
     fn drop(&mut self) {

@@ -95,4 +95,56 @@ test_that("conversions for a function are right while R collects all the time", 
   expect_same_when_tortured(function() plain(families$axpy(object(value = pjrt_buffer(c(1, 2), "f32")), object(value = c(3, 4)), 2)))
 })
 
+test_that("a result is written back by the converter of the argument", {
+  told <- list()
+  noting(convert_out = function(result, original, info) {
+    told <<- c(told, list(info))
+    original$value <- as.vector(as_array(result))
+    original
+  })
+  x <- object(value = c(1, 2))
+  expect_identical(families$add_to(x, c(10, 20)), object(value = c(11, 22)))
+  expect_identical(x$value, c(1, 2))
+  expect_identical(told, list(list(`function` = "add_to", argument = "x", index = 1L)))
+  both <- families$sum_and_double(x)
+  expect_identical(plain(both[[1]]), 3)
+  expect_identical(both[[2]], object(value = c(2, 4)))
+  # Plain data and arrays give the array, as without `write_back`.
+  expect_identical(plain(families$add_to(c(1, 2), c(3, 4))), c(4, 6))
+  expect_s3_class(families$add_to(c(1, 2), object(value = c(3, 4))), "AnvlArray")
+  expect_length(told, 2L)
+})
+
+test_that("a converter may write into the object itself", {
+  clear()
+  register_converter("env", function(x, expected) x$value, function(result, original, info) {
+    original$value <- as.vector(as_array(result))
+    original
+  }, description = "D")
+  x <- structure(list2env(list(value = c(1, 2))), class = "env")
+  for (i in 1:2) expect_identical(families$add_to(x, c(10, 20)), x)
+  expect_identical(x$value, c(21, 42))
+})
+
+test_that("without a way back the result is NULL", {
+  noting()
+  expect_null(families$add_to(object(value = c(1, 2)), c(3, 4)))
+  expect_identical(lengths(families$sum_and_double(object(value = c(1, 2))))[[2]], 0L)
+})
+
+test_that("an object that is written into cannot be passed twice", {
+  noting()
+  x <- object(value = c(1, 2))
+  expect_fault(families$add_to(x, x), "converter", "written back into the object, which is passed as `y` too", "x")
+  # Elsewhere it can.
+  expect_identical(plain(families$plus(x, x)), c(2, 4))
+})
+
+test_that("an error on the way back names converter and argument", {
+  noting(convert_out = function(result, original, info) stop("it is read-only"))
+  add_to <- families$add_to
+  fault <- expect_fault(add_to(object(value = c(1, 2)), c(3, 4)), "converter", "argument `x`: the converter `D` failed: it is read-only", "x")
+  expect_identical(fault$call, quote(add_to(object(value = c(1, 2)), c(3, 4))))
+})
+
 clear()

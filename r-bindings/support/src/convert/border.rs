@@ -17,6 +17,78 @@ use crate::root::Root;
 use crate::shared::abi::{ConvertExpected, OutInfo, Table, Tell, read};
 use crate::shared::{Room, device_named, done, guarded};
 
+/// What another package expects, as it tells it.
+pub(super) struct Told<'a> {
+    path: std::borrow::Cow<'a, str>,
+    dtypes: SmallVec<[DType; 4]>,
+    dims: Option<SmallVec<[Option<i64>; 4]>>,
+    device: (*const c_void, i32),
+}
+
+impl Told<'_> {
+    /// # Safety
+    ///
+    /// The struct states its size; its texts and lists live as long as what is given.
+    pub unsafe fn read(expected: *const ConvertExpected) -> Result<Self> {
+        // SAFETY: by the caller's promise.
+        let (wanted, path, codes, dims) = unsafe {
+            let wanted = read(expected);
+            let rank = usize::try_from(wanted.rank).ok();
+            let dims = rank.map(|rank| slice(wanted.dims, rank));
+            let path = CStr::from_ptr(wanted.path).to_string_lossy();
+            (wanted, path, slice(wanted.dtypes, wanted.dtype_count), dims)
+        };
+        let dtype = |&code: &i32| {
+            codes::dtype(code).ok_or_else(|| Fault::argument("dtype", "expected", "a type of elements", code))
+        };
+        Ok(Told {
+            path,
+            dtypes: codes.iter().map(dtype).collect::<Result<_>>()?,
+            dims: dims.map(|dims| dims.iter().map(|&n| (n >= 0).then_some(n)).collect()),
+            device: (wanted.client, wanted.device),
+        })
+    }
+
+    pub fn expected(&self) -> Expected<'_> {
+        let expected = Expected::new(&self.path).dtypes(&self.dtypes);
+        match &self.dims {
+            Some(dims) => expected.shape(dims),
+            None => expected,
+        }
+    }
+}
+
+/// What is expected, for another package.
+pub(super) struct Wanted {
+    path: CString,
+    dtypes: SmallVec<[i32; 4]>,
+    dims: Option<SmallVec<[i64; 4]>>,
+}
+
+impl Wanted {
+    pub fn new(expected: &Expected<'_>) -> Wanted {
+        Wanted {
+            path: CString::new(expected.path).unwrap_or_default(),
+            dtypes: expected.dtypes.iter().map(|&dtype| codes::buffer_type(dtype)).collect(),
+            dims: expected.shape.map(|shape| shape.iter().map(|n| n.unwrap_or(-1)).collect()),
+        }
+    }
+
+    /// Right as long as `self` lives; with the device that data is brought to.
+    pub fn told(&self, client: *const c_void, device: i32) -> ConvertExpected {
+        ConvertExpected {
+            size: size_of::<ConvertExpected>(),
+            path: self.path.as_ptr(),
+            dtypes: self.dtypes.as_ptr(),
+            dtype_count: self.dtypes.len(),
+            dims: self.dims.as_ref().map_or(std::ptr::null(), |dims| dims.as_ptr()),
+            rank: self.dims.as_ref().map_or(-1, |dims| dims.len() as i64),
+            client,
+            device,
+        }
+    }
+}
+
 /// `convert` of the table.
 pub(crate) unsafe extern "C" fn convert_by(
     x: SEXP,
@@ -25,27 +97,9 @@ pub(crate) unsafe extern "C" fn convert_by(
 ) -> c_int {
     guarded(|| {
         // SAFETY: the caller's struct, which states its size; its texts and lists live during the call.
-        let (wanted, path) = unsafe {
-            let wanted = read(expected);
-            (wanted, CStr::from_ptr(wanted.path).to_string_lossy())
-        };
-        // SAFETY: as above.
-        let codes = unsafe { slice(wanted.dtypes, wanted.dtype_count) };
-        let dtypes = codes.iter().map(|&code| {
-            codes::dtype(code).ok_or_else(|| Fault::argument("dtype", "expected", "a type of elements", code))
-        });
-        let dtypes = dtypes.collect::<Result<SmallVec<[DType; 4]>>>()?;
-        let rank = usize::try_from(wanted.rank).ok();
-        // SAFETY: as above.
-        let dims: Option<SmallVec<[Option<i64>; 4]>> = rank
-            .map(|rank| unsafe { slice(wanted.dims, rank) }.iter().map(|&n| (n >= 0).then_some(n)).collect());
-        let expected = Expected::new(&path).dtypes(&dtypes);
-        let expected = match &dims {
-            Some(dims) => expected.shape(dims),
-            None => expected,
-        };
-        let mut place = || device_named(wanted.client, wanted.device);
-        let made = call::convert(x, &expected, &mut place, None)?;
+        let told = unsafe { Told::read(expected)? };
+        let mut place = || device_named(told.device.0, told.device.1);
+        let made = call::convert(x, &told.expected(), &mut place, None)?;
         let object = match &made {
             Some(made) => make::list(&[made.get(), made.converter()])?.release(),
             None => nil(),
@@ -98,24 +152,11 @@ impl Room {
         expected: &Expected<'_>,
         device: Device,
     ) -> Result<Option<Converted>> {
-        let path = CString::new(expected.path).unwrap_or_default();
-        let dtypes: SmallVec<[i32; 4]> =
-            expected.dtypes.iter().map(|&dtype| codes::buffer_type(dtype)).collect();
-        let dims: SmallVec<[i64; 4]> =
-            expected.shape.unwrap_or_default().iter().map(|n| n.unwrap_or(-1)).collect();
-        let wanted = ConvertExpected {
-            size: size_of::<ConvertExpected>(),
-            path: path.as_ptr(),
-            dtypes: dtypes.as_ptr(),
-            dtype_count: dtypes.len(),
-            dims: dims.as_ptr(),
-            rank: expected.shape.map_or(-1, |shape| shape.len() as i64),
-            client: self.name(device.client())?,
-            device: device.index() as i32,
-        };
+        let wanted = Wanted::new(expected);
+        let told = wanted.told(self.name(device.client())?, device.index() as i32);
         let mut pair = nil();
         // SAFETY: struct and pointer are ours; the caller keeps `x`.
-        done(table, unsafe { (table.convert)(x, &wanted, &mut pair) })?;
+        done(table, unsafe { (table.convert)(x, &told, &mut pair) })?;
         if pair == nil() {
             return Ok(None);
         }

@@ -1,10 +1,12 @@
 //! Calling the functions of a converter.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
+use dispatch_runtime::DType;
 use dispatch_runtime::convert::Expected;
+use smallvec::SmallVec;
 
-use super::registry::Registration;
+use super::native;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
@@ -37,13 +39,13 @@ pub fn set_handler(function: SEXP) -> Result<()> {
 }
 
 impl Function {
-    /// The list of a converter that is about to be registered.
-    pub fn list(what: &Registration<'_>, description: &str) -> Result<Root> {
+    /// The list of a converter that is about to be registered: the functions on the way in and back, and the predicate.
+    pub fn list([way_in, way_back, predicate]: [SEXP; 3], description: &str) -> Result<Root> {
         let (id, description) = (make::double(0.0)?, make::string(description)?);
         make::named_list(&[
-            (NAMES[0], what.convert_in.get()),
-            (NAMES[1], what.convert_out.get()),
-            (NAMES[2], what.predicate.get()),
+            (NAMES[0], way_in),
+            (NAMES[1], way_back),
+            (NAMES[2], predicate),
             (NAMES[3], description.get()),
             (NAMES[4], id.get()),
             (NAMES[5], nil()),
@@ -72,6 +74,12 @@ impl Function {
         TYPEOF(unsafe { VECTOR_ELT(list, IN) }) == EXTPTRSXP
     }
 
+    /// The function on the way in.
+    pub fn way_in(list: SEXP) -> SEXP {
+        // SAFETY: the list is from `list`.
+        unsafe { VECTOR_ELT(list, IN) }
+    }
+
     pub fn predicate(list: SEXP) -> SEXP {
         // SAFETY: the list is from `list`.
         unsafe { VECTOR_ELT(list, PREDICATE) }
@@ -89,37 +97,22 @@ impl Function {
 
     /// What the function on the way in gives for an object.
     pub fn convert_in(list: SEXP, x: SEXP, expected: &Expected<'_>) -> Result<Root> {
+        if Function::is_native(list) {
+            return native::convert_in(list, x, expected);
+        }
         let shared = shared()?;
-        let atoms = anvl::atoms()?;
-        let _running = Running::begin(list, expected.path);
+        let told = told(expected)?;
+        let told = told.get();
+        let running = Running { outer: RUNNING.get().get(), list, path: expected.path };
+        let _running = running.begin();
         // SAFETY: what is made is protected until it is part of the call; the list is from `list`, and the caller keeps it.
         Root::make(|| unsafe {
-            let told = Rf_protect(Rf_allocVector(VECSXP, EXPECTED.len() as Length));
-            match expected.dtypes {
-                [] => {}
-                [dtype] => _ = SET_VECTOR_ELT(told, 0, atoms.type_name(dtype.r_name())),
-                dtypes => {
-                    let names = Rf_allocVector(STRSXP, dtypes.len() as Length);
-                    SET_VECTOR_ELT(told, 0, names);
-                    for (i, dtype) in dtypes.iter().enumerate() {
-                        SET_STRING_ELT(names, i as Length, make::charsxp(dtype.r_name()));
-                    }
-                }
-            }
-            if let Some(shape) = expected.shape {
-                let sizes = Rf_allocVector(INTSXP, shape.len() as Length);
-                SET_VECTOR_ELT(told, 1, sizes);
-                let size = |n: Option<i64>| n.and_then(|n| i32::try_from(n).ok()).unwrap_or(NA_INTEGER);
-                shape.iter().enumerate().for_each(|(i, &n)| INTEGER(sizes).add(i).write(size(n)));
-            }
-            SET_VECTOR_ELT(told, 2, Rf_ScalarString(make::charsxp(expected.path)));
-            SHALLOW_DUPLICATE_ATTRIB(told, shared.expected);
             let pairs = Rf_protect(Rf_cons(told, R_NilValue));
             let pairs = Rf_cons(quoted(x), pairs);
             let call = Rf_protect(Rf_lcons(VECTOR_ELT(list, IN), pairs));
             shared.handle(VECTOR_ELT(list, HANDLERS));
             let value = Rf_eval(call, R_GlobalEnv);
-            Rf_unprotect(3);
+            Rf_unprotect(2);
             value
         })
     }
@@ -131,6 +124,9 @@ impl Function {
         original: SEXP,
         (function, argument, index): (&str, &str, usize),
     ) -> Result<Root> {
+        if Function::is_native(list) {
+            return native::convert_out(list, result, original, (function, argument, index));
+        }
         let shared = shared()?;
         let info = {
             let (function, argument) = (make::string(function)?, make::string(argument)?);
@@ -142,7 +138,8 @@ impl Function {
             ])?
         };
         let told = info.get();
-        let _running = Running::begin(list, argument);
+        let running = Running { outer: RUNNING.get().get(), list, path: argument };
+        let _running = running.begin();
         // SAFETY: as in `convert_in`.
         Root::make(|| unsafe {
             let pairs = Rf_protect(Rf_cons(told, R_NilValue));
@@ -172,6 +169,69 @@ pub(super) unsafe fn quoted(x: SEXP) -> SEXP {
 }
 
 const EXPECTED: [&str; 3] = ["dtype", "shape", "path"];
+
+/// What the last converter was asked for, and the list that says it: the same place in the user's code asks for the same.
+struct Last {
+    path: String,
+    dtypes: SmallVec<[DType; 4]>,
+    shape: Option<SmallVec<[Option<i64>; 4]>>,
+    list: Root,
+}
+
+static LAST: MainThread<RefCell<Option<Last>>> = MainThread::new(RefCell::new(None));
+
+/// What is expected as a list of R, which nobody changes in place.
+fn told(expected: &Expected<'_>) -> Result<Root> {
+    if let Some(last) = &*LAST.get().borrow() {
+        let is_same = last.path == expected.path
+            && last.dtypes[..] == *expected.dtypes
+            && last.shape.as_deref() == expected.shape;
+        if is_same {
+            return Root::new(last.list.get());
+        }
+    }
+    let list = new_told(expected)?;
+    let last = Last {
+        path: expected.path.to_owned(),
+        dtypes: expected.dtypes.into(),
+        shape: expected.shape.map(Into::into),
+        list: Root::new(list.get())?,
+    };
+    let before = LAST.get().replace(Some(last));
+    drop(before);
+    Ok(list)
+}
+
+#[cold]
+fn new_told(expected: &Expected<'_>) -> Result<Root> {
+    let (shared, atoms) = (shared()?, anvl::atoms()?);
+    // SAFETY: what is made is part of the list at once, and the list is protected.
+    Root::make(|| unsafe {
+        let told = Rf_protect(Rf_allocVector(VECSXP, EXPECTED.len() as Length));
+        match expected.dtypes {
+            [] => {}
+            [dtype] => _ = SET_VECTOR_ELT(told, 0, atoms.type_name(dtype.r_name())),
+            dtypes => {
+                let names = Rf_allocVector(STRSXP, dtypes.len() as Length);
+                SET_VECTOR_ELT(told, 0, names);
+                for (i, dtype) in dtypes.iter().enumerate() {
+                    SET_STRING_ELT(names, i as Length, make::charsxp(dtype.r_name()));
+                }
+            }
+        }
+        if let Some(shape) = expected.shape {
+            let sizes = Rf_allocVector(INTSXP, shape.len() as Length);
+            SET_VECTOR_ELT(told, 1, sizes);
+            let size = |n: Option<i64>| n.and_then(|n| i32::try_from(n).ok()).unwrap_or(NA_INTEGER);
+            shape.iter().enumerate().for_each(|(i, &n)| INTEGER(sizes).add(i).write(size(n)));
+        }
+        SET_VECTOR_ELT(told, 2, Rf_ScalarString(make::charsxp(expected.path)));
+        SHALLOW_DUPLICATE_ATTRIB(told, shared.expected);
+        MARK_NOT_MUTABLE(told);
+        Rf_unprotect(1);
+        told
+    })
+}
 
 /// Objects that all calls share.
 #[derive(Clone, Copy)]
@@ -241,18 +301,20 @@ struct Running<'a> {
     path: &'a str,
 }
 
-impl<'a> Running<'a> {
+impl Running<'_> {
+    /// Names it as the innermost one; it has to stay where it is until what is given is dropped.
     #[inline]
-    fn begin(list: SEXP, path: &'a str) -> Box<Running<'a>> {
-        let running = Box::new(Running { outer: RUNNING.get().get(), list, path });
-        RUNNING.get().set(std::ptr::from_ref::<Running<'a>>(&running).cast());
-        running
+    fn begin(&self) -> Ends<'_> {
+        RUNNING.get().set(std::ptr::from_ref(self).cast());
+        Ends(self.outer, std::marker::PhantomData)
     }
 }
 
-impl Drop for Running<'_> {
+struct Ends<'a>(*const Running<'static>, std::marker::PhantomData<&'a ()>);
+
+impl Drop for Ends<'_> {
     fn drop(&mut self) {
-        RUNNING.get().set(self.outer);
+        RUNNING.get().set(self.0);
     }
 }
 

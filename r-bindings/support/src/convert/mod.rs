@@ -10,6 +10,7 @@
 //! | `object.rs` | an object as the registry asks about it: its classes, S4 ones too, and predicates |
 //! | `call.rs` | [`convert`]: choose, call, check, count; [`convert_out`] for the way back |
 //! | `functions.rs` | calling the R functions, so that their errors name converter and argument |
+//! | `native.rs` | converters that are functions of a package in Rust or C |
 //! | `border.rs` | the same for other packages |
 //!
 //! Whoever takes arrays calls [`convert`] only for what it does not know, and then goes on with what came as if that had been
@@ -19,12 +20,15 @@
 mod border;
 mod call;
 mod functions;
+mod native;
 mod object;
 mod registry;
 
 pub(crate) use border::{convert_by, convert_out_by, no_converter_by};
-pub(crate) use call::{Converted, Given, convert, none_for};
+pub(crate) use call::{Converted, Given, convert, convert_out, none_for};
 pub use functions::{running_path, set_handler};
+pub use native::Native;
+pub(crate) use native::{forget_natives, register_by, remove_by};
 pub(crate) use registry::Scope;
 pub use registry::{
     Registration, about, begin_scope, end_scope, register, remove, remove_all_of, set_active, set_copy,

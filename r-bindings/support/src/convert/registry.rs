@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use dispatch_runtime::convert::{self, CopyPolicy, Match, Registry, Which};
 
+use smallvec::SmallVec;
+
 use super::functions::Function;
 use crate::arg::Arg;
 use crate::dispatcher::{Dispatcher, Kept};
@@ -45,7 +47,7 @@ fn global() -> &'static Scope {
 }
 
 /// The scopes that count for a call, the nearest first; none if no converter is active in any.
-pub(super) fn levels(own: Option<&Scope>) -> Option<Vec<Scope>> {
+pub(super) fn levels(own: Option<&Scope>) -> Option<SmallVec<[Scope; 2]>> {
     let calls = SCOPES.get().calls.borrow();
     let all = || calls.iter().rev().chain(own).chain(std::iter::once(global()));
     if all().all(Scope::is_idle) { None } else { Some(all().cloned().collect()) }
@@ -87,7 +89,8 @@ impl Registration<'_> {
             None => Match::Predicate,
         };
         let description = self.description.string()?;
-        let list = Function::list(self, &description)?;
+        let functions = [self.convert_in, self.convert_out, self.predicate].map(Arg::get);
+        let list = Function::list(functions, &description)?;
         let kept = match dispatcher {
             // A root would keep the dispatcher for ever if the functions refer to it.
             Some(dispatcher) => dispatcher.keep(list.get())?,
@@ -99,10 +102,41 @@ impl Registration<'_> {
         if let Some(package) = self.package.optional() {
             what = what.package(package.string()?);
         }
-        let registered = scope.register(what)?;
-        Function::set_id(list.get(), registered.entry().id())?;
-        Ok(registered.keep())
+        add(scope, what)
     }
+}
+
+/// Registers a converter; its number.
+fn add(scope: &Scope, what: convert::Registration<Converter>) -> Result<u64> {
+    let registered = scope.register(what)?;
+    let entry = registered.entry();
+    Function::set_id(entry.converter().list, entry.id())?;
+    Ok(registered.keep())
+}
+
+/// Registers a converter for every call that is a function of a package in Rust; its number.
+pub(super) fn add_native(
+    class: &str,
+    description: &str,
+    package: Option<&str>,
+    copy: CopyPolicy,
+    list: &Root,
+) -> Result<u64> {
+    let kept = Kept::Root { _root: Root::new(list.get())? };
+    let converter = Converter { list: list.get(), _kept: kept };
+    let what = convert::Registration::new(Match::class(class), description, converter).copy(copy);
+    add(
+        global(),
+        match package {
+            Some(package) => what.package(package),
+            None => what,
+        },
+    )
+}
+
+/// Removes the converter of a number; whether it was there.
+pub(super) fn remove_number(id: u64) -> bool {
+    global().remove(Which::Id(id)).is_ok()
 }
 
 /// Registers a converter for every call, or for those of a dispatcher; its number.

@@ -8,7 +8,7 @@ use dispatch_runtime::family::Family;
 use dispatch_runtime::key::StaticKey;
 use dispatch_runtime::signature::{Lead, Scope, ShapeSpec};
 use dispatch_runtime::tree::InputTree;
-use dispatch_runtime::{Array, Aval, Device};
+use dispatch_runtime::{Array, Aval, Device, Error};
 use smallvec::SmallVec;
 
 use super::converted::Conversions;
@@ -277,7 +277,14 @@ impl<'a> Args<'a, Array> {
     #[cold]
     fn object(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
         let at = self.at(i);
+        let back = self.scope.fields[at.field].leaf.as_ref().and_then(|leaf| leaf.write_back);
+        if back.is_some() {
+            self.expect_once(i, name, value)?;
+        }
         let value = Level::top(self).converted(value, at, &Path::new(name))?;
+        if let Some(result) = back {
+            self.converted.written_back(i, result);
+        }
         match self.shared.array_of(value, &name)? {
             Some(array) => Ok(Input::array(array)),
             None => match converted_data(value, rank(self.scope, at.field))? {
@@ -286,6 +293,30 @@ impl<'a> Args<'a, Array> {
             },
         }
     }
+}
+
+impl<L> Args<'_, L> {
+    /// An error if an object that a result is written back into is passed a second time.
+    #[cold]
+    fn expect_once(&self, i: usize, name: &'static str, value: SEXP) -> Result<()> {
+        let others = self.formals.iter().zip(self.values).enumerate().filter(|&(j, _)| j != i);
+        let other = others
+            .map(|(_, other)| other)
+            .find(|(formal, other)| formal.kind != Kind::Static && holds(**other, value, 0));
+        let Some((other, _)) = other else { return Ok(()) };
+        let reason =
+            format!("a result is written back into the object, which is passed as `{}` too", other.name);
+        Err(Error::Converter { argument: name.into(), reason }.into())
+    }
+}
+
+/// Whether a value is an object, or a list in which it is.
+fn holds(value: SEXP, object: SEXP, depth: u32) -> bool {
+    if !is_list(value) || depth == DEPTH {
+        return value == object;
+    }
+    // SAFETY: the list has as many elements.
+    (0..Rf_xlength(value)).any(|i| holds(unsafe { VECTOR_ELT(value, i) }, object, depth + 1))
 }
 
 impl Args<'_, Aval> {

@@ -7,10 +7,11 @@ use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
 use dispatch_runtime::{DType, Device};
 use smallvec::SmallVec;
 
-use crate::convert::Converted;
+use crate::convert::{Converted, convert_out};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::given;
+use crate::root::Root;
 
 /// What the signature says of an argument.
 pub(super) struct Wanted {
@@ -53,7 +54,10 @@ pub(super) struct Conversions(RefCell<Vec<Conversion>>);
 
 struct Conversion {
     path: String,
+    original: SEXP,
     is: Converted,
+    /// Which argument it is and which result is written back into it, if one is.
+    back: Option<(usize, usize)>,
 }
 
 impl Conversions {
@@ -72,8 +76,36 @@ impl Conversions {
         };
         let is = given::converted(value, &expected, place)?;
         let made = is.get();
-        self.0.borrow_mut().push(Conversion { path, is });
+        self.0.borrow_mut().push(Conversion { path, original: value, is, back: None });
         Ok(made)
+    }
+
+    /// A result is written back into what was converted last, which is this argument.
+    pub fn written_back(&self, argument: usize, result: usize) {
+        if let Some(last) = self.0.borrow_mut().last_mut() {
+            last.back = Some((argument, result));
+        }
+    }
+
+    /// Whether any result is written back.
+    #[inline]
+    pub fn writes_back(&self) -> bool {
+        self.0.borrow().iter().any(|one| one.back.is_some())
+    }
+
+    /// What takes the place of a result, which the caller keeps: what the converter of the argument makes of it that it is
+    /// written back into. None if it is not written back.
+    #[cold]
+    pub fn write_back(&self, function: &str, result: usize, value: SEXP) -> Result<Option<Root>> {
+        let found = self.0.borrow().iter().find_map(|one| match one.back {
+            Some((argument, into)) if into == result => {
+                Some((one.is.converter(), one.original, one.path.clone(), argument))
+            }
+            _ => None,
+        });
+        // The converter and the object are kept by this and by the call. R code may run from here on.
+        let Some((converter, original, name, argument)) = found else { return Ok(None) };
+        convert_out(converter, value, original, (function, &name, argument)).map(Some)
     }
 
     /// An error of a converted argument says who gave it.

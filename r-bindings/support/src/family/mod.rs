@@ -10,6 +10,7 @@
 //! | read | `args.rs`, `nested.rs`, `statics.rs` | the arguments become what the family's own `call` takes: arrays, R data that is uploaded once it was checked ([`Input`]), structs, static values |
 //! | call | the stub | as from Rust: check, key, cache, run |
 //! | compile | [`compiler`](crate::compiler) | on a miss, the body runs here and the compiler on another thread, so that the user can interrupt |
+//! | convert | `converted.rs` | what is no array and no data is asked of the converters that `pjrtdispatch` has, and kept for the call |
 //! | give | `results.rs` | the buffers are given to `pjrtdispatch`, which makes the R objects; lists and names are added here |
 //!
 //! [`attach`] opens the slots of a package when it is loaded, [`detach`] closes them when it is unloaded. [`ask`] is what
@@ -43,7 +44,7 @@ use crate::compiler::Made;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
-use crate::{compiler, compiles, entry, progress, shared};
+use crate::{compiler, compiles, convert, entry, progress, shared};
 use args::Shared;
 use converted::Conversions;
 use results::Templates;
@@ -124,8 +125,11 @@ impl<F: Exported> Slot<F> {
     fn once(&self, state: &State<F>, values: &[SEXP]) -> Result<SEXP> {
         let shared = Shared::new()?;
         let mut results = Results::new();
-        self.with_args(state, &shared, values, |family, args| family.call_from_r(args, &mut results))?;
-        results.finish(&state.templates, &shared)
+        let converted = Conversions::default();
+        self.with_args(state, &shared, values, &converted, |family, args| {
+            family.call_from_r(args, &mut results)
+        })?;
+        results.finish(&state.templates, &shared, F::NAME, &converted)
     }
 
     /// Reads the arguments for the instance of their client.
@@ -135,6 +139,7 @@ impl<F: Exported> Slot<F> {
         state: &State<F>,
         shared: &Shared,
         values: &[SEXP],
+        converted: &Conversions,
         run: impl FnOnce(&F, &Args<'_, L>) -> Result<R>,
     ) -> Result<R> {
         let first = args::first_array(shared, F::FORMALS, values)?;
@@ -143,9 +148,8 @@ impl<F: Exported> Slot<F> {
             None => crate::client::of_platform(&crate::client::default_platform())?,
         };
         let family = state.instance(client)?;
-        let converted = Conversions::default();
         let result = {
-            let args = Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, &converted, first);
+            let args = Args::new(values, F::FORMALS, F::scope(), family.family(), *shared, converted, first);
             run(family, &args)
         };
         let result = compiler::done(result, |made| tell(F::NAME, family.family(), made));
@@ -263,11 +267,15 @@ impl<F: Exported> About for Slot<F> {
     }
 
     fn explain(&self, values: &[SEXP]) -> Result<Explanation> {
-        self.with_args(self.opened()?, &Shared::new()?, values, |family, args| family.explain_from_r(args))
+        let converted = Conversions::default();
+        let explain = |family: &F, args: &Args<'_, Array>| family.explain_from_r(args);
+        self.with_args(self.opened()?, &Shared::new()?, values, &converted, explain)
     }
 
     fn warm(&self, values: &[SEXP]) -> Result<()> {
-        self.with_args(self.opened()?, &Shared::new()?, values, |family, args| family.warm_from_r(args))
+        let converted = Conversions::default();
+        let warm = |family: &F, args: &Args<'_, Aval>| family.warm_from_r(args);
+        self.with_args(self.opened()?, &Shared::new()?, values, &converted, warm)
     }
 }
 
@@ -292,6 +300,7 @@ pub fn attach(raise: SEXP, functions: &[&dyn Function]) -> savvy::Result<savvy::
 pub fn detach(functions: &[&dyn Function]) -> savvy::Result<savvy::Sexp> {
     entry::entry(|| {
         functions.iter().for_each(|function| function.set_open(false));
+        convert::forget_natives()?;
         compiler::forget();
         Ok(nil())
     })

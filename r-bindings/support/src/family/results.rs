@@ -8,6 +8,7 @@ use dispatch_runtime::{Array, Client, DType};
 use smallvec::SmallVec;
 
 use super::args::Shared;
+use super::converted::Conversions;
 use crate::anvl;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -57,7 +58,16 @@ impl Results {
     /// The R objects: the buffers are given away, to be owned by R. The value is not protected.
     // Compiled once, not with every family.
     #[inline(never)]
-    pub(super) fn finish(&mut self, templates: &Templates, shared: &Shared) -> Result<SEXP> {
+    pub(super) fn finish(
+        &mut self,
+        templates: &Templates,
+        shared: &Shared,
+        function: &str,
+        converted: &Conversions,
+    ) -> Result<SEXP> {
+        if converted.writes_back() {
+            return self.written_back(templates, shared, function, converted);
+        }
         if let ([Step::Array], [array]) = (self.steps.as_slice(), self.arrays.as_slice()) {
             let known = templates.0.borrow();
             if let Some(template) = find(&known, array) {
@@ -69,6 +79,34 @@ impl Results {
         }
         let values = if self.arrays.is_empty() { nil() } else { give(&mut self.arrays, templates, shared)? };
         structured(values, &self.steps)
+    }
+
+    /// The R objects, where some are written back into objects that were converted.
+    #[cold]
+    fn written_back(
+        &mut self,
+        templates: &Templates,
+        shared: &Shared,
+        function: &str,
+        converted: &Conversions,
+    ) -> Result<SEXP> {
+        let count = self.arrays.len();
+        let mut values = Root::new(give(&mut self.arrays, templates, shared)?)?;
+        for i in 0..count {
+            let array = match count {
+                1 => values.get(),
+                // SAFETY: it is a new list of as many.
+                _ => unsafe { VECTOR_ELT(values.get(), i as Length) },
+            };
+            let Some(new) = converted.write_back(function, i, array)? else { continue };
+            if count == 1 {
+                values = new;
+            } else {
+                // SAFETY: as above; storing does not allocate.
+                unsafe { SET_VECTOR_ELT(values.get(), i as Length, new.get()) };
+            }
+        }
+        structured(values.get(), &self.steps)
     }
 }
 

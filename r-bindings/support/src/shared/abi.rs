@@ -126,6 +126,10 @@ pub struct Table {
         info: *const OutInfo,
         out: *mut SEXP,
     ) -> c_int,
+    /// Registers a converter that is a function of a package in Rust or C; its number. `data` is released in any case.
+    pub register_converter: unsafe extern "C" fn(new: *const NewConverter, out: *mut u64) -> c_int,
+    /// Removes the converter of a number: 1 if it was there, else 0. Calls that use it go on.
+    pub remove_converter: unsafe extern "C" fn(id: u64) -> c_int,
 }
 
 /// Adds what was done in a directory to the counts.
@@ -324,6 +328,52 @@ pub struct ConvertExpected {
     pub device: i32,
 }
 
+/// A converter that is a function of a package in Rust or C, called on R's thread.
+///
+/// The functions give 0, or 1 after they have told what went wrong, or 2 with the continuation token of a jump of R, whose lowest
+/// bit is set, in place of the object. They do not jump themselves.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct NewConverter {
+    /// The size of this struct; set by who asks.
+    pub size: usize,
+    /// The class of the objects.
+    pub class: *const c_char,
+    /// What it is, for people.
+    pub description: *const c_char,
+    /// The package that it belongs to; null if it is none's.
+    pub package: *const c_char,
+    /// Whether data may be copied: 0 never, 1 if it is needed, 2 always.
+    pub copy: u32,
+    /// Gives an R vector or array, a buffer or an `AnvlArray`, not protected, for an object.
+    pub convert_in: Option<
+        unsafe extern "C" fn(
+            data: *mut c_void,
+            x: SEXP,
+            expected: *const ConvertExpected,
+            out: *mut SEXP,
+            tell: Tell,
+            to: *mut c_void,
+        ) -> c_int,
+    >,
+    /// Gives an object, not protected, for a result that is written back; null if there is nothing to be given.
+    pub convert_out: Option<
+        unsafe extern "C" fn(
+            data: *mut c_void,
+            result: SEXP,
+            original: SEXP,
+            info: *const OutInfo,
+            out: *mut SEXP,
+            tell: Tell,
+            to: *mut c_void,
+        ) -> c_int,
+    >,
+    /// Given to the functions.
+    pub data: *mut c_void,
+    /// Called once, when nobody will use `data` any more.
+    pub release: Option<unsafe extern "C" fn(data: *mut c_void)>,
+}
+
 /// What a result is converted for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -362,6 +412,8 @@ unsafe impl Stated for CacheCounts {}
 unsafe impl Stated for ConvertExpected {}
 // SAFETY: as above.
 unsafe impl Stated for OutInfo {}
+// SAFETY: as above.
+unsafe impl Stated for NewConverter {}
 
 /// Fills a struct of the other side, as far as that one knows it.
 ///

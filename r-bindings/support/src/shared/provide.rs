@@ -68,6 +68,8 @@ static TABLE: Table = Table {
     convert: convert::convert_by,
     no_converter: convert::no_converter_by,
     convert_out: convert::convert_out_by,
+    register_converter: convert::register_by,
+    remove_converter: convert::remove_by,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -67,6 +67,49 @@ plus <- structure(
   class = "dispatch_family", family = "plus"
 )
 
+#' @title \code{x + y}, written back into \code{x}
+#' @description
+#' \code{x + y}, written back into \code{x}.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x An array of dtype \code{f64} and shape \code{(n)}.
+#' @param y An array of dtype \code{f64} and shape \code{(n)}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+add_to <- structure(
+  function(x, y)
+    .Call(savvy_rs_add_to__impl, x, y),
+  class = "dispatch_family", family = "add_to"
+)
+
+#' @title The sum of \code{x}, and its double, which is written back into it
+#' @description
+#' The sum of \code{x}, and its double, which is written back into it.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x An array of dtype \code{f64} and shape \code{(n)}.
+#' @return
+#' A list of 2 arrays.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+sum_and_double <- structure(
+  function(x)
+    .Call(savvy_rs_sum_and_double__impl, x),
+  class = "dispatch_family", family = "sum_and_double"
+)
+
 #' @title The sum of two arrays of any shape; what is the dtype and the rank of bare R data
 #' @description
 #' The sum of two arrays of any shape; what is the dtype and the rank of bare R data.

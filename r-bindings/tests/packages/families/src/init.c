@@ -40,6 +40,11 @@ SEXP handle_result(SEXP res_) {
     return (SEXP)res;
 }
 
+SEXP savvy_rs_add_to__impl(SEXP c_arg__x, SEXP c_arg__y) {
+    SEXP res = savvy_rs_add_to__ffi(c_arg__x, c_arg__y);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_attach_families__impl(SEXP c_arg__raise) {
     SEXP res = savvy_rs_attach_families__ffi(c_arg__raise);
     return handle_result(res);
@@ -185,6 +190,11 @@ SEXP savvy_rs_statics__impl(SEXP c_arg__x, SEXP c_arg__flag, SEXP c_arg__byte, S
     return handle_result(res);
 }
 
+SEXP savvy_rs_sum_and_double__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_sum_and_double__ffi(c_arg__x);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_sum_list__impl(SEXP c_arg__xs, SEXP c_arg__pair) {
     SEXP res = savvy_rs_sum_list__ffi(c_arg__xs, c_arg__pair);
     return handle_result(res);
@@ -217,6 +227,7 @@ SEXP savvy_rs_wayward__impl(SEXP c_arg__x, SEXP c_arg__mode) {
 
 
 static const R_CallMethodDef CallEntries[] = {
+    {"savvy_rs_add_to__impl", (DL_FUNC) &savvy_rs_add_to__impl, 2},
     {"savvy_rs_attach_families__impl", (DL_FUNC) &savvy_rs_attach_families__impl, 1},
     {"savvy_rs_axpy__impl", (DL_FUNC) &savvy_rs_axpy__impl, 3},
     {"savvy_rs_client_of__impl", (DL_FUNC) &savvy_rs_client_of__impl, 1},
@@ -246,6 +257,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_slow__impl", (DL_FUNC) &savvy_rs_slow__impl, 2},
     {"savvy_rs_spectrum__impl", (DL_FUNC) &savvy_rs_spectrum__impl, 1},
     {"savvy_rs_statics__impl", (DL_FUNC) &savvy_rs_statics__impl, 11},
+    {"savvy_rs_sum_and_double__impl", (DL_FUNC) &savvy_rs_sum_and_double__impl, 1},
     {"savvy_rs_sum_list__impl", (DL_FUNC) &savvy_rs_sum_list__impl, 2},
     {"savvy_rs_sum_of__impl", (DL_FUNC) &savvy_rs_sum_of__impl, 2},
     {"savvy_rs_take_step__impl", (DL_FUNC) &savvy_rs_take_step__impl, 1},

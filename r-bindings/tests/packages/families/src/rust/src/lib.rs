@@ -49,6 +49,25 @@ fn plus(
     cx.program(if times == 1 { sum } else { sum * times })
 }
 
+/// `x + y`, written back into `x`.
+#[dispatch_family(r_export)]
+fn add_to(
+    cx: &CompileCx,
+    #[dynamic(dtype = f64, shape = [n], write_back)] x: Value,
+    #[dynamic(dtype = f64, shape = [n])] y: Value,
+) -> Result<Program> {
+    cx.program(x + y)
+}
+
+/// The sum of `x`, and its double, which is written back into it.
+#[dispatch_family(r_export)]
+fn sum_and_double(
+    cx: &CompileCx,
+    #[dynamic(dtype = f64, shape = [n], write_back = 1)] x: Value,
+) -> Result<Program<(Array, Array)>> {
+    cx.program((x.sum(..), &x + &x))
+}
+
 /// The sum of two arrays of any shape; what is the dtype and the rank of bare R data.
 #[dispatch_family(r_export)]
 fn sum_of(

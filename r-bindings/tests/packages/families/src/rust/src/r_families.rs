@@ -18,6 +18,12 @@ dispatch_r::export!(crate::Doubled as "doubled" = savvy_rs_doubled__ffi(x: array
 
 dispatch_r::export!(crate::Plus as "plus" = savvy_rs_plus__ffi(x: array, y: array, times: fixed));
 
+dispatch_r::export!(crate::AddTo as "add_to" = savvy_rs_add_to__ffi(x: array, y: array));
+
+dispatch_r::export!(crate::SumAndDouble as "sum_and_double" = savvy_rs_sum_and_double__ffi(
+    x: array,
+));
+
 dispatch_r::export!(crate::SumOf as "sum_of" = savvy_rs_sum_of__ffi(x: array, y: array));
 
 dispatch_r::export!(crate::SameVector as "same_vector" = savvy_rs_same_vector__ffi(x: array));
@@ -259,6 +265,8 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::Axpy>(),
         family::function::<crate::Doubled>(),
         family::function::<crate::Plus>(),
+        family::function::<crate::AddTo>(),
+        family::function::<crate::SumAndDouble>(),
         family::function::<crate::SumOf>(),
         family::function::<crate::SameVector>(),
         family::function::<crate::SameMatrix>(),
