@@ -36,6 +36,10 @@ pub trait OutputTree: Sized {
     /// Gives its arrays away, in order, with their structure.
     #[doc(hidden)]
     fn give(self, to: &mut dyn TreeVisitor);
+
+    /// Shows its arrays, in order.
+    #[doc(hidden)]
+    fn each(&self, see: &mut dyn FnMut(&Array));
 }
 
 /// A structure of results before they are arrays, each leaf an `L` or a reference to one: what the body of a family hands
@@ -63,9 +67,6 @@ pub struct Outputs<'a> {
     client: Client,
     buffers: &'a [Option<RawBuffer>],
     next: usize,
-    /// Those to keep a reference to, and the references.
-    watched: &'static [usize],
-    seen: Vec<(usize, Array)>,
 }
 
 impl<'a> Outputs<'a> {
@@ -78,7 +79,7 @@ impl<'a> Outputs<'a> {
         client: Client,
         buffers: &'a [Option<RawBuffer>],
     ) -> Outputs<'a> {
-        Outputs { compiled, client, buffers, next: 0, watched: &[], seen: Vec::new() }
+        Outputs { compiled, client, buffers, next: 0 }
     }
 
     #[inline(always)]
@@ -89,27 +90,7 @@ impl<'a> Outputs<'a> {
         let buffer = buffer.expect("an engine fills every result of a successful run");
         // SAFETY: by `new` the buffer is ours, each is taken once, and dtype and shape are those that the executable
         // gives at this position, on its device.
-        let array = unsafe {
-            Array::from_raw(self.client, buffer, self.compiled.device(), aval.dtype(), aval.shape())
-        };
-        // Known to be none where nothing is written back.
-        if self.watched.contains(&i) {
-            self.seen.push((i, array.clone()));
-        }
-        array
-    }
-
-    /// What `take` makes of the results, and beside it those with these numbers, in this order.
-    pub fn watched<O>(
-        &mut self,
-        numbers: &'static [usize],
-        take: impl FnOnce(&mut Self) -> O,
-    ) -> (O, Vec<Array>) {
-        self.watched = numbers;
-        let taken = take(self);
-        let seen = std::mem::take(&mut self.seen);
-        let find = |number: &usize| seen.iter().find(|(i, _)| i == number).map(|(_, array)| array.clone());
-        (taken, numbers.iter().map(|number| find(number).expect("the number is a result's")).collect())
+        unsafe { Array::from_raw(self.client, buffer, self.compiled.device(), aval.dtype(), aval.shape()) }
     }
 }
 
@@ -148,6 +129,10 @@ impl OutputTree for Array {
     fn give(self, to: &mut dyn TreeVisitor) {
         to.array(self);
     }
+
+    fn each(&self, see: &mut dyn FnMut(&Array)) {
+        see(self);
+    }
 }
 
 impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
@@ -167,6 +152,10 @@ impl<O: OutputTree, const N: usize> OutputTree for [O; N] {
         to.begin(N, None);
         self.into_iter().for_each(|item| item.give(to));
         to.end();
+    }
+
+    fn each(&self, see: &mut dyn FnMut(&Array)) {
+        self.iter().for_each(|item| item.each(see));
     }
 }
 
@@ -191,6 +180,8 @@ impl OutputTree for () {
         to.begin(0, None);
         to.end();
     }
+
+    fn each(&self, _: &mut dyn FnMut(&Array)) {}
 }
 
 impl<L> ResultTree<L> for () {
@@ -218,6 +209,10 @@ macro_rules! tuples {
                 to.begin([$($i),+].len(), None);
                 $(self.$i.give(to);)+
                 to.end();
+            }
+
+            fn each(&self, see: &mut dyn FnMut(&Array)) {
+                $(self.$i.each(see);)+
             }
         }
 

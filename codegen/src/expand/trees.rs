@@ -179,6 +179,9 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
     let gives = names.iter().zip(&types).map(|(name, ty)| {
         code! { <#ty as __dispatch::OutputTree>::give(self.#name, to); }
     });
+    let sees = names.iter().zip(&types).map(|(name, ty)| {
+        code! { <#ty as __dispatch::OutputTree>::each(&self.#name, see); }
+    });
     let (count, texts) = (names.len(), names.iter().map(|name| plain(name)));
     let leaves = tree.fields.iter().map(|field| {
         let name = &field.name;
@@ -216,6 +219,10 @@ pub(super) fn output(tree: &OutputTree) -> TokenStream {
                     to.begin(#count, ::core::option::Option::Some(&[#(#texts),*]));
                     #(#gives)*
                     to.end();
+                }
+
+                fn each(&self, see: &mut dyn ::core::ops::FnMut(&__dispatch::Array)) {
+                    #(#sees)*
                 }
             }
 

@@ -75,6 +75,7 @@ pub(crate) fn output_tree(input: &DeriveInput) -> TokenStream {
                     ::core::unreachable!()
                 }
                 fn give(self, to: &mut dyn __dispatch::TreeVisitor) {}
+                fn each(&self, see: &mut dyn ::core::ops::FnMut(&__dispatch::Array)) {}
             }
             #[automatically_derived]
             #[allow(unused_variables)]

@@ -256,7 +256,7 @@ impl<'a> Described<'a> {
                 let copied = self.copied + if shared { 0 } else { bytes(&array) };
                 Ok((array, copied))
             }
-            (Some(reason), CopyPolicy::Never) => Err(may_not_copy(expected, converter, &reason)),
+            (Some(reason), CopyPolicy::Never) => Err(self.may_not_copy(expected, converter, reason)),
             _ => {
                 let view = self.view().expect("data of the host");
                 let argument = || expected.path.to_owned();
@@ -270,31 +270,48 @@ impl<'a> Described<'a> {
 
     /// Why the data cannot be a device's as it is, at this dtype; none if it can. `waits` says that it is needed no longer than
     /// the object is borrowed.
-    pub(super) fn why_not_shared(&self, dtype: DType, client: Client, waits: bool) -> Option<String> {
+    pub(super) fn why_not_shared(&self, dtype: DType, client: Client, waits: bool) -> Option<Obstacle> {
         let view = self.view()?;
         if view.dtype() != dtype {
-            return Some(format!("its data is of dtype {}, not {dtype}", view.dtype()));
+            return Some(Obstacle::DType(dtype));
         }
         if view.len() == 0 {
             return None;
         }
         if !view.is_dense() {
-            let layout = view.layout();
-            let layout =
-                crate::host::layout::text(layout.as_ref().map(|(strides, offset)| (&**strides, *offset)));
-            return Some(format!("its data is not row-major ({layout})"));
+            return Some(Obstacle::Strides);
         }
-        let Some(alignment) = client.engine().share_alignment() else {
-            return Some(format!("platform {} cannot use memory of the host", client.platform()));
+        match client.engine().share_alignment() {
+            None => return Some(Obstacle::Platform(client.platform())),
+            Some(to) if view.as_ptr() as usize % to != 0 => return Some(Obstacle::Alignment(to)),
+            Some(_) => {}
+        }
+        let stays = waits || self.immutable && matches!(self.data, Data::Kept(_));
+        (!stays).then_some(Obstacle::Mutable)
+    }
+
+    /// The error of data that may not be copied and cannot be shared.
+    #[cold]
+    pub(super) fn may_not_copy(
+        &self,
+        expected: &Expected<'_>,
+        converter: &str,
+        obstacle: Obstacle,
+    ) -> crate::Error {
+        let reason = match obstacle {
+            Obstacle::Donated => "a program may write into this argument".to_owned(),
+            Obstacle::Written => "a result is written back into this argument".to_owned(),
+            Obstacle::DType(dtype) => format!("its data is of dtype {}, not {dtype}", self.dtype()),
+            Obstacle::Strides => {
+                let layout = self.view().and_then(|view| view.layout());
+                let layout = layout.as_ref().map(|(strides, offset)| (&**strides, *offset));
+                format!("its data is not row-major ({})", crate::host::layout::text(layout))
+            }
+            Obstacle::Platform(name) => format!("platform {name} cannot use memory of the host"),
+            Obstacle::Alignment(to) => format!("its data does not begin at a multiple of {to} bytes"),
+            Obstacle::Mutable => "its data is not declared immutable".to_owned(),
         };
-        if view.as_ptr() as usize % alignment != 0 {
-            return Some(format!("its data does not begin at a multiple of {alignment} bytes"));
-        }
-        match (&self.data, self.immutable) {
-            (Data::Kept(_), true) => None,
-            _ if waits => None,
-            _ => Some("its data is not declared immutable".into()),
-        }
+        expected.error(format!("the converter `{converter}` may not copy, but {reason}"))
     }
 
     /// The owner, for who keeps the data from now on.
@@ -306,10 +323,23 @@ impl<'a> Described<'a> {
     }
 }
 
-/// The error of data that may not be copied and cannot be shared.
-#[cold]
-pub(super) fn may_not_copy(expected: &Expected<'_>, converter: &str, reason: &str) -> crate::Error {
-    expected.error(format!("the converter `{converter}` may not copy, but {reason}"))
+/// Why a device cannot use data where it is. Put into words only where that is an error: it is asked in each call.
+#[derive(Clone, Copy)]
+pub(super) enum Obstacle {
+    /// A program may write to the argument.
+    Donated,
+    /// A result is written back, so the data changes.
+    Written,
+    /// Another dtype is needed.
+    DType(DType),
+    /// It is not row-major.
+    Strides,
+    /// The platform's devices have other memory.
+    Platform(&'static str),
+    /// It does not begin at a multiple of this.
+    Alignment(usize),
+    /// Nobody said that it stays as it is.
+    Mutable,
 }
 
 /// The bytes of an array's elements.

@@ -14,7 +14,9 @@ mod registry;
 mod room;
 mod rust;
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use described::Described;

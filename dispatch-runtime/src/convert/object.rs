@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::described::{Described, bytes, may_not_copy};
+use super::described::{Described, Obstacle, bytes};
 use super::rust::{AnyConverter, Converters, Thing};
 use super::{CopyPolicy, Entry, Expected, Out, OutInfo, global};
 use crate::engine::RawBuffer;
@@ -183,16 +183,16 @@ impl<'a> Opened<'a> {
     fn shares(&self, dtype: DType, client: Client, path: &str) -> Result<bool> {
         let waits = self.policy == CopyPolicy::Never;
         let reason = match self.purpose {
-            (true, _) => Some("a program may write into this argument".to_owned()),
+            (true, _) => Some(Obstacle::Donated),
             // What is written back changes, so no device may rely on it.
-            (_, true) => Some("a result is written back into this argument".to_owned()),
+            (_, true) => Some(Obstacle::Written),
             _ => self.described.why_not_shared(dtype, client, waits),
         };
         match (self.policy, reason) {
             (CopyPolicy::Always, _) | (CopyPolicy::IfNeeded, Some(_)) => Ok(false),
             (_, None) => Ok(true),
             (CopyPolicy::Never, Some(reason)) => {
-                Err(may_not_copy(&self.expected(path), self.entry.description(), &reason))
+                Err(self.described.may_not_copy(&self.expected(path), self.entry.description(), reason))
             }
         }
     }

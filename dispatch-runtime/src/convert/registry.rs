@@ -5,8 +5,21 @@
 
 use std::any::TypeId;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+#[cfg(loom)]
+use loom::sync::{
+    RwLock,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize},
+};
+#[cfg(not(loom))]
+use std::sync::{
+    RwLock,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize},
+};
+
+use smallvec::SmallVec;
 
 use super::CopyPolicy;
 use crate::{Error, Result};
@@ -264,7 +277,7 @@ impl<C> Registry<C> {
         if what.rule == Match::Class(String::new()) {
             return Err(empty("class", "the name of a class"));
         }
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (active, calls, copied) = (AtomicBool::new(true), AtomicU64::new(0), AtomicU64::new(0));
         let entry = Arc::new(Entry { id, what, active, calls, copied });
@@ -361,7 +374,7 @@ impl<C> Registry<C> {
     where
         C: 'a,
     {
-        let levels: Vec<_> = levels.into_iter().map(Registry::entries).collect();
+        let levels: SmallVec<[_; 2]> = levels.into_iter().map(Registry::entries).collect();
         let first = |fits: &dyn Fn(&Entry<C>) -> Result<bool>, for_what: &dyn Fn() -> String| {
             for entries in &levels {
                 let mut found: Option<&Arc<Entry<C>>> = None;

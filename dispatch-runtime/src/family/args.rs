@@ -5,6 +5,7 @@ use crate::array::{Array, tag};
 use crate::host::{Converted, Element, HostView};
 use crate::leaf::{Leaf, LeafKind};
 use crate::signature::Scope;
+use crate::tree::OutputTree;
 use crate::{Aval, DType, Error, Result};
 
 /// One dynamic argument of a call, borrowed.
@@ -300,15 +301,21 @@ fn slice<'a, T: Element>(data: &'a [T], shape: &'a [i64]) -> Arg<'a> {
     }
 }
 
-/// Writes a result back into what was passed.
+/// Writes the result of this number back into what was passed for this argument.
 pub fn write_back<D: Dynamic + ?Sized>(
     passed: &D,
-    result: &Array,
+    (results, number): (&impl OutputTree, usize),
     family: &Family,
-    argument: &'static str,
-    index: usize,
+    (argument, index): (&'static str, usize),
 ) -> Result<()> {
-    passed.write_back(result, &OutInfo { function: family.name(), argument, index })
+    let (mut i, mut written) = (0, Ok(()));
+    results.each(&mut |result| {
+        if i == number {
+            written = passed.write_back(result, &OutInfo { function: family.name(), argument, index });
+        }
+        i += 1;
+    });
+    written
 }
 
 /// An error if an object that is written into is passed twice. Of each argument: its name, where the object is, and whether it is

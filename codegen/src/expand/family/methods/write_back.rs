@@ -37,16 +37,14 @@ pub(super) fn run(family: &Family, output: &impl ToTokens, donated: &TokenStream
             const _: () = ::core::assert!(#holds, #message);
         }
     });
-    let results = written.iter().map(|(_, _, back)| back.result.unwrap_or(0));
-    let writes = written.iter().enumerate().map(|(i, (index, dynamic, _))| {
-        let (name, passed) = (plain(&dynamic.name), passed(dynamic));
-        code! { __dispatch::write_back(#passed, &written[#i], &self.0, #name, #index)?; }
+    let writes = written.iter().map(|(index, dynamic, back)| {
+        let (name, passed, result) = (plain(&dynamic.name), passed(dynamic), back.result.unwrap_or(0));
+        code! { __dispatch::write_back(#passed, (&results, #result), &self.0, (#name, #index))?; }
     });
     code! {
         #(#asserts)*
-        let (results, written) = self.0.run(&entry, buffers, &mut outs, #donated, |outputs| {
-            outputs.watched(&[#(#results),*], |outputs| <#output as __dispatch::OutputTree>::take(outputs))
-        })?;
+        let results =
+            self.0.run(&entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))?;
         #(#writes)*
         ::core::result::Result::Ok(results)
     }
