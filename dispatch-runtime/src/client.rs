@@ -142,12 +142,32 @@ impl Client {
         owner: Box<dyn Owner>,
         device: Device,
     ) -> Result<(Array, bool)> {
-        self.check_device(device)?;
         // SAFETY: by the caller's promise; what shares is marked, and `Array` lets nobody donate it.
+        let (array, shared) = unsafe { self.adopt(host, owner, device)? };
+        Ok((if shared { array.sharing() } else { array }, shared))
+    }
+
+    /// [`Client::share`] of memory that nobody but its owner, the array, has: it may be donated like any other, since nobody
+    /// would find the memory changed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Client::share`]; and nobody reads the data either, other than through the array.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Client::share`].
+    pub unsafe fn adopt(
+        self,
+        host: HostView<'_>,
+        owner: Box<dyn Owner>,
+        device: Device,
+    ) -> Result<(Array, bool)> {
+        self.check_device(device)?;
+        // SAFETY: by the caller's promise.
         unsafe {
             let (buffer, shared) = self.0.engine.share(host, owner, device.index as usize)?;
-            let array = Array::from_raw(self, buffer, device.index, host.dtype(), host.shape());
-            Ok((if shared { array.sharing() } else { array }, shared))
+            Ok((Array::from_raw(self, buffer, device.index, host.dtype(), host.shape()), shared))
         }
     }
 

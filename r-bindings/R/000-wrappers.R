@@ -480,3 +480,53 @@
 `rs_tree_zip` <- function(`trees`) {
   .Call(savvy_rs_tree_zip__impl, `trees`)
 }
+
+# In a few words what a view is.
+`rs_view_about` <- function(`x`) {
+  .Call(savvy_rs_view_about__impl, `x`)
+}
+
+# Element type and sizes.
+`rs_view_aval` <- function(`x`) {
+  .Call(savvy_rs_view_aval__impl, `x`)
+}
+
+# Fills in the next elements; how many are filled in now.
+`rs_view_fill` <- function(`view`, `values`, `start`, `rows`) {
+  .Call(savvy_rs_view_fill__impl, `view`, `values`, `start`, `rows`)
+}
+
+# How many objects are lent to devices.
+`rs_view_lent` <- function() {
+  .Call(savvy_rs_view_lent__impl)
+}
+
+# A view of bytes that an object keeps at an address.
+`rs_view_of_address` <- function(`address`, `bytes`, `dtype`, `shape`, `strides`, `offset`, `flags`, `owner`) {
+  .Call(savvy_rs_view_of_address__impl, `address`, `bytes`, `dtype`, `shape`, `strides`, `offset`, `flags`, `owner`)
+}
+
+# A view of a part of a file.
+`rs_view_of_file` <- function(`path`, `start`, `bytes`, `dtype`, `shape`, `strides`, `offset`, `flags`, `writable`) {
+  .Call(savvy_rs_view_of_file__impl, `path`, `start`, `bytes`, `dtype`, `shape`, `strides`, `offset`, `flags`, `writable`)
+}
+
+# A view of the data of a vector.
+`rs_view_of_vector` <- function(`data`, `dtype`, `shape`, `strides`, `offset`, `flags`) {
+  .Call(savvy_rs_view_of_vector__impl, `data`, `dtype`, `shape`, `strides`, `offset`, `flags`)
+}
+
+# A buffer of a view, and how many bytes were copied for it.
+`rs_view_to_buffer` <- function(`view`, `dtype`, `copy`, `device`) {
+  .Call(savvy_rs_view_to_buffer__impl, `view`, `dtype`, `copy`, `device`)
+}
+
+# A view of new memory to fill in.
+`rs_view_to_fill` <- function(`dtype`, `shape`) {
+  .Call(savvy_rs_view_to_fill__impl, `dtype`, `shape`)
+}
+
+# Writes a buffer's elements to where a view's data is.
+`rs_view_write` <- function(`view`, `result`) {
+  .Call(savvy_rs_view_write__impl, `view`, `result`)
+}

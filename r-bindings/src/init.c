@@ -570,6 +570,56 @@ SEXP savvy_rs_tree_zip__impl(SEXP c_arg__trees) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_view_about__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_view_about__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_aval__impl(SEXP c_arg__x) {
+    SEXP res = savvy_rs_view_aval__ffi(c_arg__x);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_fill__impl(SEXP c_arg__view, SEXP c_arg__values, SEXP c_arg__start, SEXP c_arg__rows) {
+    SEXP res = savvy_rs_view_fill__ffi(c_arg__view, c_arg__values, c_arg__start, c_arg__rows);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_lent__impl(void) {
+    SEXP res = savvy_rs_view_lent__ffi();
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_of_address__impl(SEXP c_arg__address, SEXP c_arg__bytes, SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__strides, SEXP c_arg__offset, SEXP c_arg__flags, SEXP c_arg__owner) {
+    SEXP res = savvy_rs_view_of_address__ffi(c_arg__address, c_arg__bytes, c_arg__dtype, c_arg__shape, c_arg__strides, c_arg__offset, c_arg__flags, c_arg__owner);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_of_file__impl(SEXP c_arg__path, SEXP c_arg__start, SEXP c_arg__bytes, SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__strides, SEXP c_arg__offset, SEXP c_arg__flags, SEXP c_arg__writable) {
+    SEXP res = savvy_rs_view_of_file__ffi(c_arg__path, c_arg__start, c_arg__bytes, c_arg__dtype, c_arg__shape, c_arg__strides, c_arg__offset, c_arg__flags, c_arg__writable);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_of_vector__impl(SEXP c_arg__data, SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__strides, SEXP c_arg__offset, SEXP c_arg__flags) {
+    SEXP res = savvy_rs_view_of_vector__ffi(c_arg__data, c_arg__dtype, c_arg__shape, c_arg__strides, c_arg__offset, c_arg__flags);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_to_buffer__impl(SEXP c_arg__view, SEXP c_arg__dtype, SEXP c_arg__copy, SEXP c_arg__device) {
+    SEXP res = savvy_rs_view_to_buffer__ffi(c_arg__view, c_arg__dtype, c_arg__copy, c_arg__device);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_to_fill__impl(SEXP c_arg__dtype, SEXP c_arg__shape) {
+    SEXP res = savvy_rs_view_to_fill__ffi(c_arg__dtype, c_arg__shape);
+    return handle_result(res);
+}
+
+SEXP savvy_rs_view_write__impl(SEXP c_arg__view, SEXP c_arg__result) {
+    SEXP res = savvy_rs_view_write__ffi(c_arg__view, c_arg__result);
+    return handle_result(res);
+}
+
 
 static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_attach__impl", (DL_FUNC) &savvy_rs_attach__impl, 2},
@@ -678,6 +728,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_tree_split__impl", (DL_FUNC) &savvy_rs_tree_split__impl, 1},
     {"savvy_rs_tree_unflatten__impl", (DL_FUNC) &savvy_rs_tree_unflatten__impl, 2},
     {"savvy_rs_tree_zip__impl", (DL_FUNC) &savvy_rs_tree_zip__impl, 1},
+    {"savvy_rs_view_about__impl", (DL_FUNC) &savvy_rs_view_about__impl, 1},
+    {"savvy_rs_view_aval__impl", (DL_FUNC) &savvy_rs_view_aval__impl, 1},
+    {"savvy_rs_view_fill__impl", (DL_FUNC) &savvy_rs_view_fill__impl, 4},
+    {"savvy_rs_view_lent__impl", (DL_FUNC) &savvy_rs_view_lent__impl, 0},
+    {"savvy_rs_view_of_address__impl", (DL_FUNC) &savvy_rs_view_of_address__impl, 8},
+    {"savvy_rs_view_of_file__impl", (DL_FUNC) &savvy_rs_view_of_file__impl, 9},
+    {"savvy_rs_view_of_vector__impl", (DL_FUNC) &savvy_rs_view_of_vector__impl, 6},
+    {"savvy_rs_view_to_buffer__impl", (DL_FUNC) &savvy_rs_view_to_buffer__impl, 4},
+    {"savvy_rs_view_to_fill__impl", (DL_FUNC) &savvy_rs_view_to_fill__impl, 2},
+    {"savvy_rs_view_write__impl", (DL_FUNC) &savvy_rs_view_write__impl, 2},
     {NULL, NULL, 0}
 };
 

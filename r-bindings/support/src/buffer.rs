@@ -15,7 +15,7 @@ use crate::ffi::*;
 use crate::handle::Kind;
 use crate::root::Root;
 use crate::unwind::{check_interrupt, protect};
-use crate::{main_thread, make, memory, printing, shared};
+use crate::{main_thread, make, memory, printing, shared, view};
 
 /// The kind of handles to arrays. The tag has the version of what they point to.
 pub static BUFFER: Kind = Kind::new("PJRTBuffer", "pjrtdispatch buffer 1");
@@ -79,6 +79,8 @@ pub(crate) unsafe fn complete(buffer: SEXP, array: Array) {
 fn forget(array: Array) {
     memory::remove(&array);
     drop(array);
+    // What it shared memory with may be free now.
+    view::take_back();
 }
 
 /// R has collected a buffer. This runs inside R's collector: it must not call R beyond the pointer, nor panic.

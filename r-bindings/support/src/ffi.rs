@@ -88,6 +88,11 @@ unsafe extern "C" {
     pub fn REAL_RO(x: SEXP) -> *const f64;
     pub fn RAW_RO(x: SEXP) -> *const u8;
     pub fn DATAPTR_RO(x: SEXP) -> *const c_void;
+    /// Null for a vector in a compact form whose elements R has not made.
+    pub fn DATAPTR_OR_NULL(x: SEXP) -> *const c_void;
+    pub fn LOGICAL_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut c_int) -> Length;
+    pub fn INTEGER_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut c_int) -> Length;
+    pub fn REAL_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut f64) -> Length;
     pub fn COMPLEX_RO(x: SEXP) -> *const [f64; 2];
     pub fn COMPLEX(x: SEXP) -> *mut [f64; 2];
 

@@ -52,6 +52,7 @@ mod string;
 pub mod tree;
 mod unwind;
 mod upload;
+pub mod view;
 
 pub use arg::{Arg, Element, arg};
 pub use data::{Data, Shape, shape_of};

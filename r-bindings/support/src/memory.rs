@@ -55,6 +55,7 @@ pub fn make_room() -> Result<()> {
 /// Lets R collect.
 #[cold]
 pub fn collect() -> Result<()> {
+    crate::view::take_back();
     // SAFETY: the function takes nothing.
     protect(|| unsafe { R_gc() })?;
     let live = live();

@@ -10,6 +10,11 @@
 //! nearest, in one step.
 
 mod check;
+mod compact;
+mod place;
+
+pub(crate) use compact::compact;
+pub(crate) use place::place;
 
 use dispatch_runtime::convert::Expected;
 use dispatch_runtime::host::Element;
@@ -93,6 +98,12 @@ pub fn upload(
     device: Device,
     check: bool,
 ) -> Result<Array> {
+    let check = if check { Check::Lost } else { Check::Nothing };
+    if ALTREP(data.get()) != 0 {
+        if let Some(array) = upload_compact(data.get(), dtype, shape, device, check)? {
+            return Ok(array);
+        }
+    }
     let values = Data::of(data)?;
     // SAFETY: the argument is a vector.
     let own = unsafe { shape_of(data.get())? };
@@ -101,8 +112,25 @@ pub fn upload(
         Some(shape) => fitting(shape, values.len())?,
     };
     let dtype = dtype.unwrap_or_else(|| default_dtype(&values));
-    let check = if check { Check::Lost } else { Check::Nothing };
     upload_data(values, dtype, &shape, device, check, data.name())
+}
+
+/// [`compact`] in the shape that was asked for.
+#[cold]
+fn upload_compact(
+    x: SEXP,
+    dtype: Option<DType>,
+    shape: Option<&[i64]>,
+    device: Device,
+    check: Check,
+) -> Result<Option<Array>> {
+    // SAFETY: what has a compact form is a vector.
+    let own = unsafe { shape_of(x)? };
+    let shape = match shape {
+        None => own,
+        Some(shape) => fitting(shape, Rf_xlength(x) as usize)?,
+    };
+    compact(x, dtype, &shape, device, check)
 }
 
 /// A shape that was asked for, if the data fits or is one element.

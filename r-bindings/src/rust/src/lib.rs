@@ -26,3 +26,4 @@ mod session;
 mod skeleton;
 mod targets;
 mod tree;
+mod view;

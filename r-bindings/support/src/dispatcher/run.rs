@@ -14,6 +14,7 @@ use crate::data::{Data, Shape};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::unwind::protect;
+use crate::upload::compact;
 use crate::{Check, memory, runs, upload_data};
 
 impl Call<'_> {
@@ -82,10 +83,16 @@ impl Call<'_> {
     fn upload(&self, program: &Program, temporary: &mut Vec<Array>) -> Result<()> {
         for (i, (leaf, dtype)) in self.leaves().iter().zip(&program.uploads).enumerate() {
             let Some(dtype) = *dtype else { continue };
+            let shape: Shape = self.aval(*leaf).shape_i64().collect();
+            if ALTREP(leaf.value) != 0 {
+                if let Some(array) = compact(leaf.value, Some(dtype), &shape, program.device, Check::Wrong)? {
+                    temporary.push(array);
+                    continue;
+                }
+            }
             // SAFETY: the leaf was checked to be a vector, which the arguments keep. R runs no code here but its own, to
             // make elements that it has not made yet.
             let data = unsafe { Data::read(leaf.value)? }.expect("a leaf that was checked");
-            let shape: Shape = self.aval(*leaf).shape_i64().collect();
             let array = upload_data(data, dtype, &shape, program.device, Check::Wrong, "")
                 .map_err(|fault| self.named(fault, i))?;
             temporary.push(array);

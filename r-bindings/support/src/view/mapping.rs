@@ -1,0 +1,108 @@
+//! Files in memory.
+//!
+//! To read a page that a file no longer has ends the process (`SIGBUS`). So the file stays open, and before its data is read
+//! its length is looked at: one that was truncated is an error. What cannot be seen is that somebody truncates it while it is
+//! being read, which takes as long as a copy does; or, if the data is declared immutable and a device shares it, as long as
+//! the device has it. A file that was removed or replaced by another one is no problem: the mapping is of the old one.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use crate::Arg;
+use crate::fault::{Fault, Result};
+
+/// A part of a file.
+pub(super) struct Mapping {
+    file: File,
+    path: String,
+    writable: bool,
+    /// The first page, and how many bytes are mapped.
+    pages: (*mut u8, usize),
+    /// Where the part begins in them, and its length.
+    part: (usize, usize),
+    /// Where the part ends in the file.
+    end: u64,
+}
+
+// SAFETY: plain memory of the process, which R's thread alone writes to.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `bytes` bytes from `start` on.
+    pub fn new(path: Arg<'_>, start: u64, bytes: usize, writable: bool) -> Result<Mapping> {
+        let (argument, path) = (path.name(), path.string()?);
+        let failed = |error: std::io::Error| {
+            Fault::argument(
+                "file",
+                argument,
+                if writable { "a file that can be read and written" } else { "a file that can be read" },
+                format!("\"{path}\": {error}"),
+            )
+        };
+        let file = OpenOptions::new().read(true).write(writable).open(Path::new(&path)).map_err(failed)?;
+        let end = start.saturating_add(bytes as u64);
+        let has = file.metadata().map_err(failed)?.len();
+        if has < end {
+            let expected = format!("a file of at least {end} bytes");
+            return Err(Fault::argument("file", argument, expected, format!("\"{path}\" of {has} bytes")));
+        }
+        // SAFETY: asks for the size of a page.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+        let before = (start % page) as usize;
+        let length = before + bytes;
+        let mut pages = std::ptr::NonNull::<u8>::dangling().as_ptr();
+        if bytes > 0 {
+            let access = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+            // SAFETY: a new mapping, wherever there is room.
+            let at = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    length,
+                    access,
+                    libc::MAP_SHARED,
+                    file.as_raw_fd(),
+                    (start - before as u64) as libc::off_t,
+                )
+            };
+            if at == libc::MAP_FAILED {
+                return Err(failed(std::io::Error::last_os_error()));
+            }
+            pages = at.cast();
+        }
+        Ok(Mapping { file, path, writable, pages: (pages, length), part: (before, bytes), end })
+    }
+
+    pub fn data(&self) -> *mut u8 {
+        self.pages.0.wrapping_add(if self.part.1 == 0 { 0 } else { self.part.0 })
+    }
+
+    pub fn len(&self) -> usize {
+        self.part.1
+    }
+
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// An error if the file has become too short to be read.
+    pub fn check(&self, argument: &str) -> Result<()> {
+        let has = self.file.metadata().map_or(0, |file| file.len());
+        if has >= self.end {
+            return Ok(());
+        }
+        let expected = format!("the {} bytes that the file had when it was mapped", self.end);
+        Err(Fault::argument("file", argument, expected, format!("\"{}\", which now has {has}", self.path)))
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.part.1 > 0 {
+            // SAFETY: the mapping is ours, and nobody has a view of it any more.
+            unsafe { libc::munmap(self.pages.0.cast(), self.pages.1) };
+        }
+    }
+}
