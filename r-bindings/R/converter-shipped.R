@@ -4,7 +4,7 @@
 #'
 #' | class | dtype | on the way in | written back |
 #' |---|---|---|---|
-#' | `integer64` of bit64 | `i64` | as R data | an `integer64` |
+#' | `integer64` of bit64 | `i64` | where it lies | an `integer64` |
 #' | `Date` | `f64`, `i32` if it is kept so | days since 1970 | a `Date` |
 #' | `POSIXct` | `f64` | seconds since 1970 in UTC | a `POSIXct` of the same time zone |
 #' | `difftime` | `f64` | in its own units | a `difftime` of the same units |

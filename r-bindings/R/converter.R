@@ -8,10 +8,11 @@
 #' `convert_in(x, expected)` gets the object and a list of what the argument has to be:
 #' * `dtype`: the dtypes that it may have, as strings, `NULL` where that is not known;
 #' * `shape`: its sizes, `NA` where any will do, `NULL` where not even their number is known;
-#' * `path`: where the argument is, such as `"b$w[[2]]"`.
+#' * `path`: where the argument is, such as `"b$w[[2]]"`;
+#' * `copy`: whether the data may be copied, `"if_needed"`, `"never"` or `"always"`.
 #'
 #' [dispatch()] knows the path only. It gives a logical, integer, double, `integer64` or complex vector or array, a
-#' [buffer][pjrt_buffer()], or an [AnvlArray]. A vector without `dim` counts as one-dimensional. From there on the call goes
+#' [buffer][pjrt_buffer()], an [AnvlArray], or a [view][host_view()] of where the data lies. A vector without `dim` counts as one-dimensional. From there on the call goes
 #' on as if that had been the argument: it is part of the key with its dtype and shape, and the callback of a dispatcher sees it in
 #' place of the object. So no program is used for an object that was converted to another dtype or shape. Static
 #' arguments are never converted.
@@ -53,7 +54,7 @@
 #' @param expr An expression.
 #' @return `register_converter()` a `PJRTConverter`, invisibly, which names the converter to [remove_converter()] and
 #'   [set_converter_status()]. `with_converter()` the value of the expression.
-#' @seealso [converters()] for those that there are.
+#' @seealso [converters()] for those that there are, [shipped_converters] for those of this package.
 #' @export
 #' @examples
 #' # A dispatcher that sums, with R itself as the backend.

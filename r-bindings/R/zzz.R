@@ -5,4 +5,5 @@
   use_tengen(topenv())
   use_safetensors(topenv())
   use_anvl(topenv())
+  use_converters()
 }

@@ -50,6 +50,15 @@ impl<'a> Data<'a> {
         }
     }
 
+    /// Whether [`Data::read`] gives something. What R has not made of a vector is not made for this.
+    pub(crate) fn is_one(x: SEXP) -> bool {
+        match TYPEOF(x) {
+            REALSXP if Rf_isObject(x) != 0 => describe::has_class(x, "integer64"),
+            LGLSXP | INTSXP | REALSXP | CPLXSXP => Rf_isObject(x) == 0,
+            _ => false,
+        }
+    }
+
     /// [`Data::read`] of an argument, which R keeps.
     #[inline]
     pub fn of(x: Arg<'a>) -> Result<Data<'a>> {

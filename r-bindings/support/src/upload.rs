@@ -68,8 +68,7 @@ pub fn converted(
     shape: Option<&[i64]>,
     device: Device,
 ) -> Result<Option<Root>> {
-    // SAFETY: R keeps the argument.
-    if unsafe { Data::read(data.get())? }.is_some() {
+    if Data::is_one(data.get()) {
         return Ok(None);
     }
     let dims: Option<Vec<Option<i64>>> = shape.map(|shape| shape.iter().map(|&n| Some(n)).collect());

@@ -26,3 +26,33 @@ values_of <- function(view, dtype = NULL, copy = "if_needed") as_array(brought(v
 
 # What a converter is asked for.
 expected_of <- function(dtype = NULL, shape = NULL, copy = NULL) list(dtype = dtype, shape = shape, path = "x", copy = copy)
+
+# What the converter of a class gives on the way in, and on the way back.
+convert_in <- function(class, x, dtype = NULL, shape = NULL, copy = NULL) {
+  shipped(class, "in")(x, expected_of(dtype, shape, copy))
+}
+
+convert_out <- function(class, result, original) {
+  shipped(class, "out")(result, original, list(`function` = "f", argument = "x", index = 1L))
+}
+
+shipped <- function(class, way) {
+  name <- switch(class,
+    Date = "days", POSIXct = "seconds", data.frame = "columns", denseMatrix = "dense", sparseMatrix = "sparse",
+    big.matrix = "big", H5D = "hdf5", numpy.ndarray = "numpy", MappedArray = "mapped", class
+  )
+  getFromNamespace(sprintf("convert_%s_%s", way, name), "pjrtdispatch")
+}
+
+# How many bytes the converter with this description has copied.
+bytes_of <- function(description) {
+  listed <- converters()
+  listed$bytes_copied[listed$description == description]
+}
+
+# How many it copies for an expression.
+bytes_for <- function(description, expr) {
+  before <- bytes_of(description)
+  force(expr)
+  bytes_of(description) - before
+}

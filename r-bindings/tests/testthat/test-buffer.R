@@ -40,7 +40,7 @@ test_that("the dtype follows the type of the data unless it is named", {
   expect_fault(type(1, dtype = "float"), "unknown_dtype", "got \"float\"", "dtype")
   expect_fault(type(1, dtype = NA), "unknown_dtype", "got NA")
   expect_fault(type("a"), "type", "got a string", "data")
-  expect_fault(type(factor("a")), "type", "got a factor")
+  expect_fault(type(structure(1L, class = "thing")), "type", "got a thing")
   expect_fault(type(NULL), "type", "got NULL")
   expect_fault(type(list(1)), "type", "got a list")
 })

@@ -127,7 +127,7 @@ test_that("what is expected is told: dispatch() knows the path", {
   }, description = "a")
   d <- leaves_of()
   dispatch(d, list(b = list(w = list(1, sequence(1, "a")))))
-  expect_identical(seen, list(dtype = NULL, shape = NULL, path = "b$w[[2]]"))
+  expect_identical(seen, list(dtype = NULL, shape = NULL, path = "b$w[[2]]", copy = "if_needed"))
   # Static arguments and NULLs are no leaves.
   dispatch(leaves_of(static = "s"), list(s = 1, x = NULL, 2, sequence(1, "a")))
   expect_identical(seen$path, "[[4]]")
@@ -399,7 +399,7 @@ test_that("skeletons take objects, and tell what they expect", {
   }, description = "D")
   s <- pjrt_skeleton("func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }")
   expect_identical(c(as_array(run(s, sequence(1, "a")))), c(1, 2, 3))
-  expect_identical(seen, list(dtype = "f32", shape = 3L, path = "x"))
+  expect_identical(seen, list(dtype = "f32", shape = 3L, path = "x", copy = "if_needed"))
   expect_identical(c(as_array(run(s, x = structure(1:2, class = "a")))), c(4, 5, 6))
   with_converter("a", function(x, expected) c(1, 2), {
     expect_fault(run(s, sequence(1, "a")), "converter", "gave shape [2], expected f32 of shape [3]", "x")
@@ -414,7 +414,7 @@ test_that("skeletons take objects, and tell what they expect", {
   d <- dynamic_skeleton(function(inputs) s, 4)
   expect_identical(c(as_array(run(d, pjrt_buffer(c(1, 2, 3))))), c(1, 2, 3))
   expect_identical(c(as_array(run(d, sequence(1, "a")))), c(1, 2, 3))
-  expect_identical(seen, list(dtype = NULL, shape = NULL, path = "...[[1]]"))
+  expect_identical(seen, list(dtype = NULL, shape = NULL, path = "...[[1]]", copy = "if_needed"))
 })
 
 test_that("pjrt_buffer() takes objects", {
@@ -425,10 +425,10 @@ test_that("pjrt_buffer() takes objects", {
     ones(x)
   }, description = "D")
   expect_identical(as_array(pjrt_buffer(sequence(3, "a"))), array(1:3))
-  expect_identical(seen, list(dtype = NULL, shape = NULL, path = "data"))
+  expect_identical(seen, list(dtype = NULL, shape = NULL, path = "data", copy = "if_needed"))
   x <- pjrt_buffer(sequence(4, "a"), dtype = "f64", shape = 4L)
   expect_identical(as_array(x), array(c(1, 2, 3, 4)))
-  expect_identical(seen, list(dtype = "f64", shape = 4L, path = "data"))
+  expect_identical(seen, list(dtype = "f64", shape = 4L, path = "data", copy = "if_needed"))
   with_converter("a", function(x, expected) pjrt_buffer(5L), {
     expect_identical(as_array(pjrt_buffer(sequence(3, "a"))), array(5L))
     expect_fault(pjrt_buffer(sequence(3, "a"), dtype = "f32"), "converter", "gave dtype i32, expected f32", "data")

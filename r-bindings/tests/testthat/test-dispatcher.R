@@ -93,10 +93,10 @@ test_that("an input is an array of the backend, a scalar or an array of R, and i
   refused(list(`a b` = as.raw(1)), "`a b`", "a raw value")
   refused(list(1i), "[[1]]", "a complex value")
   refused(list(f = mean), "f", "a function")
-  refused(list(factor("a")), "[[1]]", "a factor")
-  refused(list(x = data.frame(a = 1)), "x", "a data.frame")
+  refused(list(structure(1L, class = "thing")), "[[1]]", "a thing")
+  refused(list(x = structure(list(a = 1), class = "frame")), "x", "a frame")
   refused(list(x = quote(a)), "x", "a symbol")
-  refused(list(structure(1, class = "integer64")), "[[1]]", "an integer64")
+  refused(list(structure(1, class = "integer64")), "[[1]]", "a PJRTBuffer, given by the converter `bit64::integer64`")
   expect_fault(dispatch(p$d, 1), "type", "argument `args`: expected a list of arguments, got a double value", "args")
   expect_fault(dispatch(p$d, data.frame(a = 1)), "type", "expected a list of arguments, got a data.frame")
   expect_fault(

@@ -54,7 +54,7 @@ test_that("what a dtype does not hold is an error that names the argument", {
   expect_fault(families$plus(x, c("a", "b")), "type", "got a character vector of length 2", "y")
   expect_fault(families$plus(x, NULL), "type", "got NULL", "y")
   expect_fault(families$plus(x, list(1, 2)), "type", "argument `y`: expected an AnvlArray, a PJRTBuffer", "y")
-  expect_fault(families$plus(x, factor(1:2)), "type", "got a factor", "y")
+  expect_fault(families$plus(x, structure(1:2, class = "thing")), "type", "got a thing", "y")
   expect_fault(families$plus(x, pjrt_buffer(1:2)), "dtype", "argument `y`: expected dtype f32", "y")
   plain <- structure(list(data = 1, backend = "plain"), class = "AnvlArray")
   expect_fault(families$plus(x, plain), "type", "argument `y`: expected an AnvlArray of backend \"pjrt\"", "y")

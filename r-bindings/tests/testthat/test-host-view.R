@@ -44,6 +44,7 @@ test_that("a shared vector lives until the buffer ends, and no longer", {
   bytes <- raw(64 + 1000)
   bytes[] <- as.raw(7)
   shared <- NULL
+  gc()
   before <- pjrtdispatch:::rs_view_lent()
   for (offset in 0:63) {
     one <- brought(host_view(bytes, "ui8", shape = 1000, strides = 1, offset = offset, immutable = TRUE))

@@ -76,7 +76,7 @@ test_that("inputs that do not fit the slots are errors by their names, before an
   refused(letters[1:4], 1, code = "type", message = "argument `x`: expected an AnvlArray, a PJRTBuffer, or a logical", argument = "x")
   refused(1:4, NULL, code = "type", message = "got NULL", argument = "y")
   refused(1:4, list(1), code = "type", message = "got a list of length 1", argument = "y")
-  refused(factor(1:4), 1, code = "type", message = "got a factor", argument = "x")
+  refused(structure(1:4, class = "thing"), 1, code = "type", message = "got a thing", argument = "x")
   refused(pjrt_buffer(1:4), 1, code = "dtype", message = "argument `x`: expected dtype f32, got i32", argument = "x")
   refused(pjrt_buffer(c(1, 2)), 1, code = "shape", message = "argument `x`: expected shape [4], got [2]", argument = "x")
   refused(anvl(1:4), 1, code = "type", message = "argument `x$data`: expected a PJRTBuffer", argument = "x$data")

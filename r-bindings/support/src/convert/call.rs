@@ -13,7 +13,7 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
 use crate::upload;
-use crate::{buffer, shared};
+use crate::{buffer, shared, view};
 
 /// What came of an object, kept as long as this lives.
 pub(crate) struct Converted {
@@ -150,7 +150,10 @@ fn checked(
     converter: &str,
     place: &mut dyn FnMut() -> Result<Device>,
 ) -> Result<(Root, u64)> {
-    let _ = &place;
+    if view::is(value.get()) {
+        let (buffer, copied) = view::to_buffer(value.get(), expected, converter, expected.copy, place()?)?;
+        return Ok((Root::new(buffer)?, copied));
+    }
     match given(value.get())? {
         Some(Given::Buffer) => {
             let array = buffer::get_sexp(value.get(), expected.path)?;
@@ -170,7 +173,7 @@ fn checked(
             Ok((value, bytes))
         }
         None => {
-            let wanted = "a logical, integer, double, integer64 or complex vector or array, a PJRTBuffer, or an AnvlArray";
+            let wanted = "a logical, integer, double, integer64 or complex vector or array, a PJRTBuffer, an AnvlArray, or a PJRTHostView";
             let got = describe::value(value.get());
             Err(expected.error(format!("the converter `{converter}` gave {got}, expected {wanted}")).into())
         }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use dispatch_runtime::DType;
-use dispatch_runtime::convert::Expected;
+use dispatch_runtime::convert::{CopyPolicy, Expected};
 use smallvec::SmallVec;
 
 use super::native;
@@ -168,13 +168,14 @@ pub(super) unsafe fn quoted(x: SEXP) -> SEXP {
     }
 }
 
-const EXPECTED: [&str; 3] = ["dtype", "shape", "path"];
+const EXPECTED: [&str; 4] = ["dtype", "shape", "path", "copy"];
 
 /// What the last converter was asked for, and the list that says it: the same place in the user's code asks for the same.
 struct Last {
     path: String,
     dtypes: SmallVec<[DType; 4]>,
     shape: Option<SmallVec<[Option<i64>; 4]>>,
+    copy: CopyPolicy,
     list: Root,
 }
 
@@ -185,7 +186,8 @@ fn told(expected: &Expected<'_>) -> Result<Root> {
     if let Some(last) = &*LAST.get().borrow() {
         let is_same = last.path == expected.path
             && last.dtypes[..] == *expected.dtypes
-            && last.shape.as_deref() == expected.shape;
+            && last.shape.as_deref() == expected.shape
+            && last.copy == expected.copy;
         if is_same {
             return Root::new(last.list.get());
         }
@@ -195,6 +197,7 @@ fn told(expected: &Expected<'_>) -> Result<Root> {
         path: expected.path.to_owned(),
         dtypes: expected.dtypes.into(),
         shape: expected.shape.map(Into::into),
+        copy: expected.copy,
         list: Root::new(list.get())?,
     };
     let before = LAST.get().replace(Some(last));
@@ -226,6 +229,7 @@ fn new_told(expected: &Expected<'_>) -> Result<Root> {
             shape.iter().enumerate().for_each(|(i, &n)| INTEGER(sizes).add(i).write(size(n)));
         }
         SET_VECTOR_ELT(told, 2, Rf_ScalarString(make::charsxp(expected.path)));
+        SET_VECTOR_ELT(told, 3, Rf_ScalarString(make::charsxp(super::policy_name(expected.copy))));
         SHALLOW_DUPLICATE_ATTRIB(told, shared.expected);
         MARK_NOT_MUTABLE(told);
         Rf_unprotect(1);
