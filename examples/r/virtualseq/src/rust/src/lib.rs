@@ -38,7 +38,9 @@ fn first_is_sum(
 fn integers(x: SEXP, expected: &Expected<'_>) -> dispatch_r::Result<Root> {
     match describe::whole_number(x) {
         Some(length) => make::integers(1..=length),
-        None => Err(expected.error(format!("expected the length of a sequence, got {}", describe::value(x))).into()),
+        None => Err(expected
+            .error(format!("expected the length of a sequence, got {}", describe::value(x)))
+            .into()),
     }
 }
 

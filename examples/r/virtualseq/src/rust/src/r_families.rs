@@ -16,10 +16,7 @@ dispatch_r::export!(crate::FirstIsSum as "first_is_sum" = savvy_rs_first_is_sum_
 
 /// Calls a function with the package's functions of R.
 fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
-    run(&[
-        family::function::<crate::Total>(),
-        family::function::<crate::FirstIsSum>(),
-    ])
+    run(&[family::function::<crate::Total>(), family::function::<crate::FirstIsSum>()])
 }
 
 /// Called when the package is loaded.
