@@ -5,7 +5,7 @@ use dispatch_runtime::{Array, DType, Device};
 
 use super::functions::Function;
 use super::object::Object;
-use super::registry::{self, Scope};
+use super::registry::{self, Levels, Scope};
 use crate::anvl;
 use crate::data::{Data, Shape, shape_of};
 use crate::describe;
@@ -112,9 +112,16 @@ pub(crate) fn convert(
     if let Some((room, table)) = shared::room() {
         return room.convert(table, x, expected, place()?);
     }
-    let Some(levels) = registry::levels(scope) else { return Ok(None) };
+    let levels = registry::levels(scope);
+    if let Levels::Idle = levels {
+        return Ok(None);
+    }
     let object = Object::of(x)?;
-    let chosen = Registry::choose_from(&levels, &object, expected.path);
+    let chosen = match &levels {
+        Levels::Idle => Ok(None),
+        Levels::Global(global) => global.choose(&object, expected.path),
+        Levels::Several(levels) => Registry::choose_from(levels, &object, expected.path),
+    };
     let Some(entry) = chosen.map_err(|error| object.failed().unwrap_or_else(|| error.into()))? else {
         return Ok(None);
     };

@@ -25,7 +25,9 @@ const DESCRIPTION: Length = 3;
 const ID: Length = 4;
 /// A list of the function that gets the errors of the others, as R's stack of handlers takes it.
 const HANDLERS: Length = 5;
-const NAMES: [&str; 6] = ["convert_in", "convert_out", "predicate", "description", "id", "handlers"];
+/// A call that is used again, or `NULL`.
+const CALL: Length = 6;
+const NAMES: [&str; 7] = ["convert_in", "convert_out", "predicate", "description", "id", "handlers", "call"];
 
 /// The R function `function(id)` that makes what gets the errors of a converter's functions.
 static HANDLER: MainThread<Cell<Option<SEXP>>> = MainThread::new(Cell::new(None));
@@ -49,6 +51,7 @@ impl Function {
             (NAMES[3], description.get()),
             (NAMES[4], id.get()),
             (NAMES[5], nil()),
+            (NAMES[6], nil()),
         ])
     }
 
@@ -107,12 +110,12 @@ impl Function {
         let _running = running.begin();
         // SAFETY: what is made is protected until it is part of the call; the list is from `list`, and the caller keeps it.
         Root::make(|| unsafe {
-            let pairs = Rf_protect(Rf_cons(told, R_NilValue));
-            let pairs = Rf_cons(quoted(x), pairs);
-            let call = Rf_protect(Rf_lcons(VECTOR_ELT(list, IN), pairs));
+            let call = Rf_protect(call_of(list, x, told));
             shared.handle(VECTOR_ELT(list, HANDLERS));
             let value = Rf_eval(call, R_GlobalEnv);
-            Rf_unprotect(2);
+            empty(call);
+            SET_VECTOR_ELT(list, CALL, call);
+            Rf_unprotect(1);
             value
         })
     }
@@ -150,6 +153,46 @@ impl Function {
             Rf_unprotect(3);
             value
         })
+    }
+}
+
+/// The call of the function on the way in: the one that the last one that has returned used, or a new one. Until it returns the
+/// list has none, so that no other call takes it, also where R jumps out of it and an error may have it.
+///
+/// # Safety
+///
+/// Inside [`protect`]; the caller keeps what it gives, and the result is not protected.
+unsafe fn call_of(list: SEXP, x: SEXP, told: SEXP) -> SEXP {
+    // SAFETY: by the caller's promise; a call that is kept has two arguments.
+    unsafe {
+        let kept = VECTOR_ELT(list, CALL);
+        if kept == R_NilValue {
+            let pairs = Rf_protect(Rf_cons(told, R_NilValue));
+            let pairs = Rf_cons(quoted(x), pairs);
+            let call = Rf_lcons(VECTOR_ELT(list, IN), pairs);
+            Rf_unprotect(1);
+            return call;
+        }
+        Rf_protect(kept);
+        SET_VECTOR_ELT(list, CALL, R_NilValue);
+        let arguments = CDR(kept);
+        SETCAR(arguments, quoted(x));
+        SETCAR(CDR(arguments), told);
+        Rf_unprotect(1);
+        kept
+    }
+}
+
+/// Takes the arguments out of a call.
+///
+/// # Safety
+///
+/// The call has two, and is not running.
+unsafe fn empty(call: SEXP) {
+    // SAFETY: by the caller's promise; storing does not allocate.
+    unsafe {
+        SETCAR(CDR(call), R_NilValue);
+        SETCAR(CDR(CDR(call)), R_NilValue);
     }
 }
 

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use dispatch_runtime::convert::{self, CopyPolicy, Match, Registry, Which};
 
-use smallvec::SmallVec;
-
 use super::functions::Function;
 use crate::arg::Arg;
 use crate::dispatcher::{Dispatcher, Kept};
@@ -46,11 +44,25 @@ fn global() -> &'static Scope {
     SCOPES.get().global.get_or_init(Scope::new)
 }
 
-/// The scopes that count for a call, the nearest first; none if no converter is active in any.
-pub(super) fn levels(own: Option<&Scope>) -> Option<SmallVec<[Scope; 2]>> {
-    let calls = SCOPES.get().calls.borrow();
-    let all = || calls.iter().rev().chain(own).chain(std::iter::once(global()));
-    if all().all(Scope::is_idle) { None } else { Some(all().cloned().collect()) }
+/// The scopes that count for a call.
+pub(super) enum Levels {
+    /// No converter is active in any.
+    Idle,
+    /// Only the converters for every call.
+    Global(&'static Scope),
+    /// Several, the nearest first.
+    Several(Vec<Scope>),
+}
+
+/// The scopes that count for a call of a dispatcher with these converters of its own.
+pub(super) fn levels(own: Option<&Scope>) -> Levels {
+    let (calls, global) = (SCOPES.get().calls.borrow(), global());
+    let all = || calls.iter().rev().chain(own).chain(std::iter::once(global));
+    match calls.is_empty() && own.is_none() {
+        _ if all().all(Scope::is_idle) => Levels::Idle,
+        true => Levels::Global(global),
+        false => Levels::Several(all().cloned().collect()),
+    }
 }
 
 /// [`levels`], also where no converter is active.

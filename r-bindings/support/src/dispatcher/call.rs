@@ -15,6 +15,7 @@ use std::ptr::NonNull;
 
 use dispatch_runtime::Array;
 use dispatch_runtime::engine::RawBuffer;
+use smallvec::SmallVec;
 
 use super::Dispatcher;
 use super::converted::At;
@@ -65,7 +66,7 @@ pub(super) struct Call<'a> {
     /// What `context` gave.
     pub context: Option<Root>,
     /// What converters made of arguments, with the leaves that those are.
-    pub converted: Vec<At>,
+    pub converted: SmallVec<[At; 1]>,
     /// A `$backend` that is the right one, of an array that the arguments keep.
     backend: SEXP,
 }
@@ -91,7 +92,7 @@ impl<'a> Call<'a> {
             place: Place::Unknown,
             default_device: None,
             context: None,
-            converted: Vec::new(),
+            converted: SmallVec::new(),
             backend: dispatcher.atoms.pjrt,
         }
     }

@@ -102,6 +102,9 @@ pub(super) fn path_text(steps: impl Iterator<Item = (SEXP, usize)>) -> String {
         path.step(i, |i| describe::text(names, i as Length));
     }
     let path = path.into_string();
+    if (1..=400).contains(&path.len()) {
+        return path;
+    }
     match path.chars().count() {
         0 => "args".to_owned(),
         // Of a list that is nested very deeply.
