@@ -27,7 +27,7 @@ use crate::{
 /// next call.
 pub struct Object<'a> {
     thing: Thing<'a>,
-    registry: Converters,
+    registry: &'a Converters,
     copy: Option<CopyPolicy>,
     opened: OnceCell<Opened<'a>>,
     out: Cell<Out>,
@@ -68,10 +68,10 @@ pub fn object<T: Any>(object: &T) -> Object<'_> {
 
 impl Converters {
     /// An object as [`object`] makes it, whose converter is looked for in this registry, and in those below it.
-    pub fn object<'a, T: Any>(&self, object: &'a T) -> Object<'a> {
+    pub fn object<'a, T: Any>(&'a self, object: &'a T) -> Object<'a> {
         Object {
             thing: Thing::new(object),
-            registry: self.clone(),
+            registry: self,
             copy: None,
             opened: OnceCell::new(),
             out: Cell::default(),
@@ -328,14 +328,16 @@ unsafe impl Dynamic for Object<'_> {
 /// The sizes that a signature says, if it says how many there are.
 fn shape_of(scope: &Scope, leaf: &LeafSpec) -> Option<SmallVec<[Option<i64>; 6]>> {
     match leaf.shape {
-        ShapeSpec::Dims(Lead::None, dims) => Some(
-            dims.iter()
-                .map(|dim| match dim {
+        ShapeSpec::Dims(Lead::None, dims) => {
+            let mut sizes = SmallVec::new();
+            for dim in dims {
+                sizes.push(match dim {
                     Dim::Fixed(size) => Some(*size),
                     Dim::Any | Dim::Captured(_) => None,
-                })
-                .collect(),
-        ),
+                });
+            }
+            Some(sizes)
+        }
         ShapeSpec::Dims(..) => None,
         ShapeSpec::Same(other) => shape_of(scope, scope.fields[other].leaf.as_ref()?),
     }

@@ -358,7 +358,28 @@ impl<C> Registry<C> {
     }
 
     fn look_up<S: Subject<C>>(&self, subject: &S, path: &str) -> Result<Option<Arc<Entry<C>>>> {
+        if let Some(found) = subject.type_id().and_then(|id| self.only_for_type(id)) {
+            return Ok(Some(found));
+        }
         Registry::choose_from(self.stack(), subject, path)
+    }
+
+    /// The nearest converter for a type, unless there are two at once: to compare types runs no foreign code, so it is done
+    /// under the lock, without a share of the list.
+    fn only_for_type(&self, id: TypeId) -> Option<Arc<Entry<C>>> {
+        for level in self.stack() {
+            let entries = level.0.entries.read().unwrap_or_else(PoisonError::into_inner);
+            let is_for_it = |entry: &&Arc<Entry<C>>| {
+                matches!(entry.what.rule, Match::Type(own) if own == id) && entry.is_active()
+            };
+            let mut fitting = entries.iter().filter(is_for_it);
+            match (fitting.next(), fitting.next()) {
+                (None, _) => {}
+                (Some(found), None) => return Some(found.clone()),
+                (Some(_), Some(_)) => return None,
+            }
+        }
+        None
     }
 
     /// [`Registry::choose`] from these registries alone, the nearest first, without those below them.

@@ -6,6 +6,7 @@
 //! `cargo bench -p dispatch-bench --bench limits -- hit` runs only the parts whose names contain `hit`.
 
 mod arguments;
+mod convert;
 mod decode;
 mod ffi;
 mod graph;
@@ -29,10 +30,11 @@ const MICRO: f64 = 1e-3;
 /// A name, in how many processes it runs, and what it does.
 type Part = (&'static str, usize, fn(&mut Results));
 
-const PARTS: [Part; 17] = [
+const PARTS: [Part; 18] = [
     ("look-up", 5, |results| look_up::measure(NoopEngine::client(1), results)),
     ("hit", 7, |results| hit::measure(plugin(), results)),
     ("arguments", 7, |results| arguments::measure(plugin(), results)),
+    ("converters", 7, |results| convert::measure(plugin(), results)),
     ("scalar", 7, |results| scalar::measure(plugin(), results)),
     ("threads", 1, |results| threads::on_nothing(NoopEngine::client(1), results)),
     ("plugin-threads", 1, |results| threads::on_plugin(plugin(), results)),
