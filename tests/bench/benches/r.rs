@@ -15,7 +15,7 @@ const LIBRARY: &str = "DISPATCH_BENCH_R_LIB";
 const PLUGIN: &str = "PJRT_PLUGIN_PATH_CPU";
 
 /// A name, and in how many processes it runs.
-const PARTS: [(&str, usize); 11] = [
+const PARTS: [(&str, usize); 13] = [
     ("hit", 3),
     ("generated", 3),
     ("arguments", 3),
@@ -26,6 +26,8 @@ const PARTS: [(&str, usize); 11] = [
     ("miss", 3),
     ("jax", 2),
     ("copies", 1),
+    ("bigmatrix", 1),
+    ("hdf5", 1),
     ("famglm", 1),
 ];
 

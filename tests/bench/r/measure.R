@@ -367,6 +367,66 @@ parts$copies <- function() {
   )
 }
 
+# A matrix of bigmemory, whose shared memory is mapped for the call, against the same matrix of R.
+parts$bigmatrix <- function() {
+  matrix <- matrix(stats::runif(1e7), 1e4)
+  shared <- bigmemory::as.big.matrix(matrix)
+  upload <- function(x) {
+    function(n) {
+      start <- .Call(floor_now)
+      copy <- pjrt_buffer(x, "f64")
+      await(copy)
+      took <- .Call(floor_now) - start
+      release(copy)
+      took
+    }
+  }
+  times <- rounds(list("a matrix" = upload(matrix), "the same again" = upload(matrix), "a big.matrix" = upload(shared)), 25L, 1L, 1L)
+  show_rounds("R: 1e4 x 1e3 doubles to the device", times)
+  figure("R control: upload of a matrix against itself", times[, "the same again"] / times[, "a matrix"], "times")
+  figure("R: big.matrix of 1e7 doubles against the same R matrix", times[, "a big.matrix"] / times[, "a matrix"], "times", 1.1)
+}
+
+# By how much the memory of the process grows at most while a data set of hdf5r is brought to the device, what the device has
+# included. The file is written piece by piece, so that R has no memory left over from that.
+parts$hdf5 <- function() {
+  file <- hdf5r::H5File$new(tempfile(fileext = ".h5"), "w")
+  double <- hdf5r::h5types$H5T_NATIVE_DOUBLE
+  data_set <- function(name, dims, chunk_dims) {
+    space <- hdf5r::H5S$new("simple", dims = dims, maxdims = dims)
+    data <- file$create_dataset(name, dtype = double, space = space, chunk_dims = chunk_dims)
+    for (first in seq(1, dims[[1L]], by = 1e5)) {
+      rows <- first:min(first + 1e5 - 1, dims[[1L]])
+      if (length(dims) == 1L) data[rows] <- stats::runif(length(rows))
+      if (length(dims) == 2L) data[rows, ] <- stats::runif(length(rows) * dims[[2L]])
+      gc(FALSE)
+    }
+    data
+  }
+  # What the first data set loads and keeps is not that of the others.
+  release(await(pjrt_buffer(data_set("small", 2e5, NULL))))
+  for (case in list(
+    list("a vector", 1e7, NULL), list("a vector in blocks", 1e7, "auto"), list("a matrix in blocks", c(1e6, 10), "auto")
+  )) {
+    data <- data_set(case[[1L]], case[[2L]], case[[3L]])
+    gc()
+    # From here on the peak counts again.
+    writeLines("5", "/proc/self/clear_refs")
+    before <- memory("VmRSS")
+    buffer <- await(pjrt_buffer(data))
+    grown <- (memory("VmHWM") - before) / (8 * prod(case[[2L]]))
+    release(buffer)
+    figure(sprintf("R: peak memory of 1e7 doubles of hdf5r, %s, against their size", case[[1L]]), grown, "times", 1.2)
+  }
+  file$close_all()
+}
+
+# A figure of the process's memory in bytes.
+memory <- function(what) {
+  line <- grep(paste0("^", what, ":"), readLines("/proc/self/status"), value = TRUE)
+  1024 * as.numeric(gsub("[^0-9]", "", line))
+}
+
 # A logistic regression of 1e5 rows and 10 columns in double precision, against R's own. The design and the responses are
 # plain R data, which are uploaded in each call; with buffers they are uploaded before.
 parts$famglm <- function() {

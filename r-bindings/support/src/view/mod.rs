@@ -227,7 +227,7 @@ pub unsafe fn of_address(address: usize, bytes: usize, layout: Layout, owner: Ar
 /// [written](write) to.
 pub fn of_file(path: Arg<'_>, (start, bytes): (u64, usize), layout: Layout, writable: bool) -> Result<SEXP> {
     let mapping = Mapping::new(path, start, bytes, writable)?;
-    checked(layout.over(Region::Mapping(Arc::new(mapping))), nil())
+    checked(layout.over(Region::Mapping(mapping)), nil())
 }
 
 /// A view of new memory that is filled piece by piece, see [`fill`].
@@ -275,6 +275,12 @@ pub fn to_buffer(
     view.check(expected.path)?;
     // SAFETY: the handle keeps the object, the view the rest; booleans were checked.
     let host = unsafe { view.host()? };
+    if let Region::Mapping(mapping) = &view.region {
+        // A part of the mapping, or one that may be shared, has use for a part of the pages only.
+        if !view.immutable && 2 * host.len() * view.dtype.size() > mapping.len() {
+            mapping.will_be_read();
+        }
+    }
     // Mapped or filled memory is kept by whom it is shared with, an object of R by a root that comes back.
     let owner: Box<dyn dispatch_runtime::host::Owner> = match &view.region {
         Region::Mapping(mapping) => Box::new(mapping.clone()),
