@@ -149,6 +149,7 @@ typedef struct pjrtdispatch_expected {
     int64_t rank;          /* -1 if that is not known */
     pjrtdispatch_client_id client; /* whose device data is brought to */
     int32_t device;
+    int32_t writes_back; /* 1 if a result is written back into the object, which must not be read-only then */
 } pjrtdispatch_expected;
 
 /* What a result is converted for. */

@@ -5,7 +5,7 @@ use std::fmt;
 use dispatch_runtime::convert::Expected;
 use dispatch_runtime::{Array, DType, Device};
 
-use crate::convert::{self, Converted, convert};
+use crate::convert::{self, Converted, convert_for};
 use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -85,7 +85,18 @@ pub(crate) fn converted(
     expected: &Expected<'_>,
     place: &mut dyn FnMut() -> Result<Device>,
 ) -> Result<Converted> {
-    convert(x, expected, place, None)?.ok_or_else(|| no_array(x, expected.path))
+    converted_for(x, expected, false, place)
+}
+
+/// [`converted`]; with `writes_back` of an object that a result is written back into.
+#[cold]
+pub(crate) fn converted_for(
+    x: SEXP,
+    expected: &Expected<'_>,
+    writes_back: bool,
+    place: &mut dyn FnMut() -> Result<Device>,
+) -> Result<Converted> {
+    convert_for(x, expected, writes_back, place, None)?.ok_or_else(|| no_array(x, expected.path))
 }
 
 /// [`data_of`] of what a converter gave: a vector without dimensions has one, unless it stands for a scalar.

@@ -140,6 +140,18 @@ test_that("an object that is written into cannot be passed twice", {
   expect_identical(plain(families$plus(x, x)), c(2, 4))
 })
 
+test_that("an object that is read-only cannot be written into", {
+  noting(convert_out = function(result, original, info) original)
+  view <- function(read_only) object(value = host_view(c(1, 2), "f64", read_only = read_only))
+  expect_fault(
+    families$add_to(view(TRUE), c(3, 4)), "converter",
+    "the converter `D` gave data that is read-only, and a result is written back into it", "x"
+  )
+  # As another argument it may be.
+  expect_identical(plain(families$add_to(c(1, 2), view(TRUE))), c(2, 4))
+  expect_s3_class(families$add_to(view(FALSE), c(3, 4)), "converted")
+})
+
 test_that("an error on the way back names converter and argument", {
   noting(convert_out = function(result, original, info) stop("it is read-only"))
   add_to <- families$add_to

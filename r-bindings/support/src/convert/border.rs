@@ -23,6 +23,7 @@ pub(super) struct Told<'a> {
     dtypes: SmallVec<[DType; 4]>,
     dims: Option<SmallVec<[Option<i64>; 4]>>,
     device: (*const c_void, i32),
+    writes_back: bool,
 }
 
 impl Told<'_> {
@@ -46,6 +47,7 @@ impl Told<'_> {
             dtypes: codes.iter().map(dtype).collect::<Result<_>>()?,
             dims: dims.map(|dims| dims.iter().map(|&n| (n >= 0).then_some(n)).collect()),
             device: (wanted.client, wanted.device),
+            writes_back: wanted.writes_back != 0,
         })
     }
 
@@ -85,6 +87,7 @@ impl Wanted {
             rank: self.dims.as_ref().map_or(-1, |dims| dims.len() as i64),
             client,
             device,
+            writes_back: 0,
         }
     }
 }
@@ -99,7 +102,7 @@ pub(crate) unsafe extern "C" fn convert_by(
         // SAFETY: the caller's struct, which states its size; its texts and lists live during the call.
         let told = unsafe { Told::read(expected)? };
         let mut place = || device_named(told.device.0, told.device.1);
-        let made = call::convert(x, &told.expected(), &mut place, None)?;
+        let made = call::convert_for(x, &told.expected(), told.writes_back, &mut place, None)?;
         let object = match &made {
             Some(made) => make::list(&[made.get(), made.converter()])?.release(),
             None => nil(),
@@ -150,10 +153,12 @@ impl Room {
         table: &Table,
         x: SEXP,
         expected: &Expected<'_>,
+        writes_back: bool,
         device: Device,
     ) -> Result<Option<Converted>> {
         let wanted = Wanted::new(expected);
-        let told = wanted.told(self.name(device.client())?, device.index() as i32);
+        let mut told = wanted.told(self.name(device.client())?, device.index() as i32);
+        told.writes_back = writes_back.into();
         let mut pair = nil();
         // SAFETY: struct and pointer are ours; the caller keeps `x`.
         done(table, unsafe { (table.convert)(x, &told, &mut pair) })?;

@@ -102,15 +102,26 @@ fn given<'a>(x: SEXP) -> Result<Option<Given<'a>>> {
 
 /// What a converter makes of an object, which the caller keeps; none if there is no converter for it. `place` is asked for the
 /// device if there is something to be brought to one; `scope` are the converters of a dispatcher.
-#[cold]
 pub(crate) fn convert(
     x: SEXP,
     expected: &Expected<'_>,
     place: &mut dyn FnMut() -> Result<Device>,
     scope: Option<&Scope>,
 ) -> Result<Option<Converted>> {
+    convert_for(x, expected, false, place, scope)
+}
+
+/// [`convert`]; with `writes_back` of an object that a result is written back into, which must not be read-only then.
+#[cold]
+pub(crate) fn convert_for(
+    x: SEXP,
+    expected: &Expected<'_>,
+    writes_back: bool,
+    place: &mut dyn FnMut() -> Result<Device>,
+    scope: Option<&Scope>,
+) -> Result<Option<Converted>> {
     if let Some((room, table)) = shared::room() {
-        return room.convert(table, x, expected, place()?);
+        return room.convert(table, x, expected, writes_back, place()?);
     }
     let levels = registry::levels(scope);
     if let Levels::Idle = levels {
@@ -130,6 +141,10 @@ pub(crate) fn convert(
     // Before the function runs, which may remove its converter.
     let converter = Root::new(entry.converter().list)?;
     let value = Function::convert_in(converter.get(), x, &expected)?;
+    if writes_back && view::is_read_only(value.get())? {
+        let why = "gave data that is read-only, and a result is written back into it";
+        return Err(expected.error(format!("the converter `{}` {why}", entry.description())).into());
+    }
     let (value, copied) = checked(value, &expected, entry.description(), place)?;
     entry.count(copied);
     Ok(Some(Converted { value, converter }))
@@ -169,7 +184,10 @@ fn checked(
         }
         Some(Given::Array(data, backend)) => {
             if anvl::known().is_pjrt(backend)? {
-                let array = buffer::get_sexp(data, &format!("{}$data", expected.path))?;
+                let array = match buffer::is(data) {
+                    true => buffer::get_sexp(data, expected.path)?,
+                    false => buffer::get_sexp(data, &format!("{}$data", expected.path))?,
+                };
                 check_array(&array, expected, converter)?;
             }
             Ok((value, 0))

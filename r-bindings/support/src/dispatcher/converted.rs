@@ -5,6 +5,7 @@
 
 use dispatch_runtime::convert::Expected;
 use dispatch_runtime::{Array, Device};
+use smallvec::SmallVec;
 
 use super::call::{Call, DATA};
 use super::leaves::Leaf;
@@ -19,6 +20,9 @@ use crate::root::Root;
 use crate::tree::{NodeKind, node_kind};
 use crate::unwind::check_stack;
 use crate::{anvl, buffer};
+
+/// Lists, and which of their elements, from the outside.
+type Steps = SmallVec<[(SEXP, usize); 4]>;
 
 /// What a converter made of a leaf, counted among the dynamic ones.
 pub(super) struct At {
@@ -87,7 +91,7 @@ impl Call<'_> {
 
     /// The path of a dynamic leaf, counted from 0.
     fn path_of_leaf(&self, leaf: usize) -> String {
-        let mut steps = Vec::new();
+        let mut steps = Steps::new();
         let mut left = leaf;
         self.find(self.args, true, &mut left, &mut steps);
         path_text(steps.into_iter())
@@ -95,7 +99,7 @@ impl Call<'_> {
 
     /// Notes the steps to the dynamic leaf that has so many before it. The lists were walked through before, so they are not
     /// nested too deeply.
-    fn find(&self, list: SEXP, top: bool, left: &mut usize, steps: &mut Vec<(SEXP, usize)>) -> bool {
+    fn find(&self, list: SEXP, top: bool, left: &mut usize, steps: &mut Steps) -> bool {
         for (i, value) in self.dynamic_children(list, top) {
             steps.push((list, i));
             let found = match node_kind(value) {

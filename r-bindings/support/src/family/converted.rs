@@ -18,6 +18,7 @@ pub(super) struct Wanted {
     dtypes: SmallVec<[DType; 4]>,
     /// None: sizes of any number.
     shape: Option<SmallVec<[Option<i64>; 4]>>,
+    writes_back: bool,
 }
 
 impl Wanted {
@@ -29,7 +30,8 @@ impl Wanted {
             (None, DTypeSpec::Any) => SmallVec::new(),
             (None, class) => DType::ALL.iter().copied().filter(|&dtype| class.allows(dtype)).collect(),
         };
-        Wanted { dtypes, shape: sizes(scope, field) }
+        let writes_back = scope.fields[field].leaf.as_ref().is_some_and(|leaf| leaf.write_back.is_some());
+        Wanted { dtypes, shape: sizes(scope, field), writes_back }
     }
 }
 
@@ -74,7 +76,7 @@ impl Conversions {
             Some(shape) => expected.shape(shape),
             None => expected,
         };
-        let is = given::converted(value, &expected, place)?;
+        let is = given::converted_for(value, &expected, wanted.writes_back, place)?;
         let made = is.get();
         self.0.borrow_mut().push(Conversion { path, original: value, is, back: None });
         Ok(made)

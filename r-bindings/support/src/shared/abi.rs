@@ -326,6 +326,8 @@ pub struct ConvertExpected {
     pub client: *const c_void,
     /// The index among its devices.
     pub device: i32,
+    /// 1 if a result is written back into the object, which must not be read-only then.
+    pub writes_back: i32,
 }
 
 /// A converter that is a function of a package in Rust or C, called on R's thread.

@@ -36,6 +36,8 @@ impl Path {
                 }
                 symbol(&mut self.0, name);
             }
+            // Without the formatter, which takes longer than the rest.
+            None if child < 9 => self.0.extend(['[', '[', char::from(b'1' + child as u8), ']', ']']),
             None => self.0.push_str(&format!("[[{}]]", child + 1)),
         }
     }

@@ -251,6 +251,12 @@ pub fn is(x: SEXP) -> bool {
     VIEW.address_of(x).is_some()
 }
 
+/// Whether an object is a view of data that may not be written to.
+pub(crate) fn is_read_only(x: SEXP) -> Result<bool> {
+    // SAFETY: the caller keeps the object.
+    Ok(is(x) && unsafe { handle::get::<View>(x, "view") }?.read_only)
+}
+
 /// Element type and sizes of a view.
 pub fn aval(view: Arg<'_>) -> Result<(DType, Vec<i64>)> {
     let view = view.handle::<View>()?;

@@ -70,18 +70,30 @@ test_that("dispatch() takes them, too", {
   expect_identical(dispatch(d, list(as.double(vseq(10)))), 55)
 })
 
-test_that("unloading the package removes its converters, and loading brings them back", {
-  skip_if_not("virtualseq" %in% rownames(utils::installed.packages(.libPaths())))
-  lines <- c(
-    "library(pjrtdispatch)", "loadNamespace('virtualseq')",
-    "cat(sum(converters()$package %in% 'virtualseq'), '')", "unloadNamespace('virtualseq')",
-    "cat(sum(converters()$package %in% 'virtualseq'), '')", "invisible(loadNamespace('virtualseq'))",
-    "cat(sum(converters()$package %in% 'virtualseq'))"
-  )
+# What an R process of its own prints.
+run_r <- function(lines) {
   file <- tempfile(fileext = ".R")
   on.exit(unlink(file))
-  writeLines(lines, file)
+  writeLines(c("library(pjrtdispatch)", "ours <- function() sum(converters()$package %in% 'virtualseq')", lines), file)
   libs <- paste0("R_LIBS=", paste(.libPaths(), collapse = .Platform$path.sep))
-  out <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = FALSE, env = libs)
-  expect_match(paste(out, collapse = " "), "2 0 2")
+  paste(system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), stdout = TRUE, stderr = FALSE, env = libs), collapse = " ")
+}
+
+test_that("unloading the package removes its converters, and loading brings them back", {
+  out <- run_r(c(
+    "invisible(loadNamespace('virtualseq'))", "cat(ours(), '')", "unloadNamespace('virtualseq')", "cat(ours(), '')",
+    "invisible(loadNamespace('virtualseq'))", "cat(ours())"
+  ))
+  expect_match(out, "2 0 2")
+})
+
+test_that("the package may be unloaded while its converter runs", {
+  out <- run_r(c(
+    "d <- dispatcher(4, function(info) list(r_fun = function(leaves) sum(leaves[[1]])), backend = 'plain',",
+    "  move_inputs = TRUE, extractor = identity)",
+    "v <- as.double(virtualseq::vseq(10))",
+    "length.VirtualDoubleSequence <- function(x) { unloadNamespace('virtualseq'); gc(); 10L }",
+    "cat(dispatch(d, list(v)), isNamespaceLoaded('virtualseq'), ours())"
+  ))
+  expect_match(out, "55 FALSE 0")
 })
