@@ -80,6 +80,9 @@ use proc_macro::TokenStream;
 /// thread use it at the same time: a call that has passed its checks when the array is given away is past our help, and
 /// plugins may then wait for ever.
 ///
+/// With `write_back` the result, or with `write_back = 1` the second one, goes back into the object that was passed, by the
+/// object's converter: see `dispatch_runtime::convert`. Arrays and host values there are only arguments.
+///
 /// **Host values.** Arguments tied by `dtype(…)` are a group. Its dtype is that of its first array, else the type of
 /// its first host value if that is allowed, else the first one listed (`f32` for `float`, `i32` for `int`). Host
 /// values are then converted: floats to floats by rounding to nearest, anything to an integer type exactly or with an

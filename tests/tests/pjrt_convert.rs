@@ -358,6 +358,12 @@ fn what_cannot_be_written_back_is_refused_before_anything_runs() {
         error.to_string(),
         "argument `x`: a result is written back into the object, so it cannot be passed as `by` too"
     );
+    let object = converters.object(&cell);
+    let error = family.call(&object, &object).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "argument `by`: the object was passed where it is used in another way before: pass another `object(…)`"
+    );
     assert_eq!((family.stats().compiles, cell.1.load(Ordering::SeqCst)), (0, 0));
     assert_eq!(*cell.0.lock().unwrap(), [1.0, 2.0]);
 }
