@@ -1,0 +1,43 @@
+skip_if_not_installed("families")
+
+test_that("functions made of Rust write results back into dates, files, data sets and arrays of numpy, once", {
+  day <- as.Date("2024-02-28")
+  expect_identical(families::add_to(day, 1), day + 1)
+  path <- tempfile()
+  writeBin(c(1, 2, 3), path)
+  mapped <- mmap_array(path, "f64", 3, writable = TRUE)
+  expect_identical(families::add_to(mapped, c(10, 20, 30)), mapped)
+  expect_identical(readBin(path, "double", 3), c(11, 22, 33))
+  use_package("hdf5r")
+  file <- hdf5r::H5File$new(tempfile(fileext = ".h5"), "w")
+  on.exit(file$close_all())
+  file[["x"]] <- c(1, 2, 3)
+  data <- file[["x"]]
+  expect_identical(families::add_to(data, data$read()), data)
+  expect_identical(data$read(), c(2, 4, 6))
+  np <- use_numpy()
+  x <- np$arange(3, dtype = "f8")
+  expect_identical(families::add_to(x, c(1, 1, 1)), x)
+  expect_identical(as.vector(reticulate::py_to_r(x)), c(1, 2, 3))
+  expect_fault(families::add_to(x, x), "converter", "written back into the object, which is passed as `y` too", "x")
+})
+
+test_that("a source that is read-only is refused", {
+  path <- tempfile()
+  writeBin(c(1, 2, 3), path)
+  expect_fault(families::add_to(mmap_array(path, "f64", 3), c(1, 1, 1)), "converter", "read-only", "x")
+  expect_identical(readBin(path, "double", 3), c(1, 2, 3))
+  np <- use_numpy()
+  x <- np$arange(3, dtype = "f8")
+  x$setflags(write = FALSE)
+  expect_fault(families::add_to(x, c(1, 1, 1)), "converter", "read-only", "x")
+})
+
+test_that("functions made of Rust convert what comes to the dtype that they declare", {
+  whole <- structure(19000L, class = "Date")
+  expect_identical(as.vector(as_array(families::add_to(c(0.5, 1), c(1, 1)))), c(1.5, 2))
+  expect_identical(unclass(families::add_to(whole, 1)), 19001)
+  use_package("bit64")
+  wide <- bit64::as.integer64(c(1, NA))
+  expect_identical(as.vector(as_array(families::add_to(c(1, 1), wide))), c(2, NA))
+})
