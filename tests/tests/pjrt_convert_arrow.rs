@@ -251,8 +251,18 @@ fn lists_of_one_length_have_another_rank() {
     let lists = column((0, 2), &[], (0, &[]), Some(inner), &ends);
     let format = schema("+w:3", Some(schema("g", None, &ends)), &ends);
     let error = take(lists, format).unwrap_err().to_string();
-    assert!(error.ends_with("expected lists within their values, got 2 lists of 3 in 5 values"), "{error}");
+    assert!(
+        error.ends_with("expected lists within their values, got 2 lists of 3 from list 0 on in 5 values"),
+        "{error}"
+    );
     assert_eq!(ends.load(Ordering::SeqCst), 8);
+
+    // As many values as the lists have, but not as many as those have that come before them too.
+    let inner = column((0, 6), &bytes_of(&numbers), (0, &[]), None, &ends);
+    let lists = column((1, 2), &[], (0, &[]), Some(inner), &ends);
+    let format = schema("+w:3", Some(schema("g", None, &ends)), &ends);
+    let error = take(lists, format).unwrap_err().to_string();
+    assert!(error.ends_with("got 2 lists of 3 from list 1 on in 6 values"), "{error}");
 }
 
 #[test]

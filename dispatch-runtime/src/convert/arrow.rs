@@ -225,10 +225,14 @@ unsafe fn read(
         // SAFETY: there is one of each.
         let (child, of) = unsafe { (&**array.children, &**schema.children) };
         let product = |n: i64| n.checked_mul(size);
-        let part =
-            product(first).and_then(|first| Some((first.checked_add(child.offset)?, product(length)?)));
-        let Some((first, all)) = part.filter(|(_, all)| *all <= child.length) else {
-            let got = format!("{length} lists of {size} in {} values", child.length);
+        // The child's length counts from its own offset on, so the lists before the first one are part of it.
+        let part = || {
+            let (before, all) = (product(first)?, product(length)?);
+            let first = before.checked_add(child.offset)?;
+            (before.checked_add(all)? <= child.length).then_some((first, all))
+        };
+        let Some((first, all)) = part() else {
+            let got = format!("{length} lists of {size} from list {first} on in {} values", child.length);
             return Err(wrong("lists within their values", got));
         };
         let at = shape.len();
