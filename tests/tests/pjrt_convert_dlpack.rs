@@ -259,6 +259,10 @@ fn a_result_is_written_back_along_the_strides() {
     let (tensor, _) = Made { flags: dlpack::READ_ONLY, ..DENSE }.tensor();
     let error = family.call(converters.object(&tensor.unwrap())).unwrap_err().to_string();
     assert!(error.contains("gave read-only data"), "{error}");
+    // One element cannot hold the results of many.
+    let (tensor, _) = Made { strides: &[3, 0], ..DENSE }.tensor();
+    let error = family.call(converters.object(&tensor.unwrap())).unwrap_err().to_string();
+    assert!(error.contains("gave read-only data"), "{error}");
 }
 
 #[test]

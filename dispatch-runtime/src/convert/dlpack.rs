@@ -133,6 +133,13 @@ const _: () = {
 /// assert_eq!(negated.to_vec::<f32>()?, [-1.0, -2.0]);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// It can go to another thread, but not be used by two: a result may be written back into it.
+///
+/// ```compile_fail,E0277
+/// fn used_by_two_threads<T: Sync>() {}
+/// used_by_two_threads::<dispatch_runtime::convert::dlpack::Tensor>();
+/// ```
 #[derive(Debug)]
 pub struct Tensor {
     held: Arc<Held>,
@@ -157,10 +164,9 @@ enum Held {
 unsafe impl Send for Held {}
 // SAFETY: as above.
 unsafe impl Sync for Held {}
-// SAFETY: the data is only read, but by `write`, whose caller promises that nobody reads meanwhile.
+// SAFETY: the data is used by whoever has the tensor. It is not `Sync`: a result may be written into it, and what is not
+// immutable is read only while a call has it as an argument, so on one thread neither happens during the other.
 unsafe impl Send for Tensor {}
-// SAFETY: as above.
-unsafe impl Sync for Tensor {}
 
 impl Drop for Held {
     fn drop(&mut self) {
@@ -188,7 +194,8 @@ impl Tensor {
     /// # Safety
     ///
     /// The tensor is as DLPack says, and nobody else ends it. Its deleter may be called on any thread. Until then the data
-    /// holds valid values, and nobody writes to it while this `Tensor` is used as an argument.
+    /// holds valid values, and nobody writes to it while this `Tensor` is used as an argument, nor reads it while a result is
+    /// written back into it.
     ///
     /// # Errors
     ///
@@ -283,11 +290,18 @@ impl Tensor {
     /// Whether results cannot be written into it.
     pub fn is_read_only(&self) -> bool {
         self.immutable
+            || self.repeats()
             || match *self.held {
                 // SAFETY: the tensor is alive as long as it is held.
                 Held::Versioned(tensor) => unsafe { tensor.as_ref().flags & READ_ONLY != 0 },
                 Held::Unversioned(_) => true,
             }
+    }
+
+    /// Whether an element stands for many, so that it cannot hold the results of all.
+    fn repeats(&self) -> bool {
+        let steps = self.strides.iter().flatten().zip(&self.shape);
+        steps.into_iter().any(|(&stride, &size)| stride == 0 && size > 1)
     }
 
     /// Its data.
@@ -361,7 +375,8 @@ impl Converter<Tensor> for DlPack {
             let (result, tensor) = (result.aval(), crate::Aval::new(original.dtype, &*original.shape));
             return Err(expected.error(format!("the result is a {result}, the tensor a {tensor}")));
         }
-        // SAFETY: it may be written to, and who made the `Tensor` promised that nobody else uses the data meanwhile.
+        // SAFETY: it may be written to; no other thread has the `Tensor`, and who made it promised that nobody else uses the
+        // data meanwhile.
         result.with_bytes(|bytes| unsafe { original.write(bytes) })?;
         Ok(Out::Written)
     }
