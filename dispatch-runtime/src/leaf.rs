@@ -26,6 +26,12 @@ pub trait Leaf {
         None
     }
 
+    /// The converter that gave it, if one did, by its description.
+    #[inline(always)]
+    fn converter(&self) -> Option<&str> {
+        None
+    }
+
     /// The size of a dimension, counted from 0, if there are `rank` of them; else any number.
     #[inline(always)]
     fn size(&self, _rank: usize, i: usize) -> i64 {

@@ -187,11 +187,18 @@ fn an_owner_ends_once_and_nothing_is_left_whatever_goes_wrong() {
     };
     good();
     let converter = "argument `x`: the converter `held`";
-    bad(Does::Fails, CopyPolicy::IfNeeded, "argument `x`: the file is closed");
+    bad(Does::Fails, CopyPolicy::IfNeeded, &format!("{converter} failed: the file is closed"));
     bad(Does::Panics, CopyPolicy::IfNeeded, &format!("{converter} panicked: a bad day"));
     bad(Does::OtherShape, CopyPolicy::IfNeeded, &format!("{converter} gave shape [2,1], expected [_]"));
     bad(Does::OtherDType, CopyPolicy::IfNeeded, &format!("{converter} gave dtype i64, expected i32 or f64"));
     bad(Does::Copies, CopyPolicy::Never, &format!("{converter} may not copy, but copied 16 bytes"));
+
+    // An engine that copies what it said it would share.
+    state.promise_to_share();
+    let message = format!("{converter} may not copy, but platform fake took a copy all the same");
+    let (called, ends) = call(Does::Well, CopyPolicy::Never);
+    assert_eq!((called.unwrap_err(), ends), (message, 1));
+    good();
 
     for op in [Op::Upload, Op::Execute] {
         state.fail(op, 1);

@@ -189,7 +189,7 @@ fn what_a_converter_gives_is_checked_and_its_failures_name_it() {
             with(null),
             "argument `x`: the converter `floats` failed: argument `data`: expected f32[3], got a null pointer",
         ),
-        (with(fails), "argument `x`: the file is closed"),
+        (with(fails), "argument `x`: the converter `floats` failed: the file is closed"),
         (with(panics), "argument `x`: the converter `floats` panicked: a bad day"),
     ];
     for ((converters, registered), message) in cases {

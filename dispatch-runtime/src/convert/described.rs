@@ -253,7 +253,11 @@ impl<'a> Described<'a> {
                 // SAFETY: the data is immutable for as long as its owner lives, as the converter has declared; without one
                 // there are no elements.
                 let (array, shared) = unsafe { device.client().share(view, owner, device)? };
-                let copied = self.copied + if shared { 0 } else { bytes(&array) };
+                if shared {
+                    return Ok((array, self.copied));
+                }
+                self.check_copied(expected, converter, &array)?;
+                let copied = self.copied + bytes(&array);
                 Ok((array, copied))
             }
             (Some(reason), CopyPolicy::Never) => Err(self.may_not_copy(expected, converter, reason)),
@@ -290,6 +294,14 @@ impl<'a> Described<'a> {
         (!stays).then_some(Obstacle::Mutable)
     }
 
+    /// An error if the device has copied what could have been shared, and might not.
+    pub(super) fn check_copied(&self, expected: &Expected<'_>, converter: &str, copy: &Array) -> Result<()> {
+        match expected.copy == CopyPolicy::Never && copy.len() > 0 {
+            true => Err(self.may_not_copy(expected, converter, Obstacle::Taken(copy.client().platform()))),
+            false => Ok(()),
+        }
+    }
+
     /// The error of data that may not be copied and cannot be shared.
     #[cold]
     pub(super) fn may_not_copy(
@@ -309,6 +321,7 @@ impl<'a> Described<'a> {
             }
             Obstacle::Platform(name) => format!("platform {name} cannot use memory of the host"),
             Obstacle::Alignment(to) => format!("its data does not begin at a multiple of {to} bytes"),
+            Obstacle::Taken(name) => format!("platform {name} took a copy all the same"),
             Obstacle::Mutable => "its data is not declared immutable".to_owned(),
         };
         expected.error(format!("the converter `{converter}` may not copy, but {reason}"))
@@ -338,6 +351,8 @@ pub(super) enum Obstacle {
     Platform(&'static str),
     /// It does not begin at a multiple of this.
     Alignment(usize),
+    /// Nothing speaks against it, but the platform took a copy.
+    Taken(&'static str),
     /// Nobody said that it stays as it is.
     Mutable,
 }

@@ -60,7 +60,8 @@ impl<'a> Expected<'a> {
         self.dtypes.is_empty() || self.dtypes.contains(&dtype)
     }
 
-    /// An error about this argument, in a converter's words: `argument `x`: the file is closed`.
+    /// An error about this argument, in a converter's words: what it gives as the reason, "the file is closed", becomes
+    /// "argument `x`: the converter `files` failed: the file is closed".
     pub fn error(&self, reason: impl Into<String>) -> Error {
         Error::Converter { argument: self.path.into(), reason: reason.into() }
     }

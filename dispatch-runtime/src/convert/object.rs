@@ -13,6 +13,7 @@ use super::{CopyPolicy, Entry, Expected, Out, OutInfo, global};
 use crate::engine::RawBuffer;
 use crate::family::{Arg, Copies, Dynamic, Family, Ready, Temporary};
 use crate::host::Converted;
+use crate::leaf::{Leaf, LeafKind};
 use crate::signature::{Dim, Lead, LeafSpec, Scope, ShapeSpec};
 use crate::{Array, Client, DType, Device, Error, Result};
 #[cfg(feature = "graph")]
@@ -90,8 +91,9 @@ struct Opened<'a> {
     purpose: (bool, bool),
     /// An array in the memory of the data, which has its owner; the view is that of the same memory.
     shared: OnceCell<Array>,
-    /// Whether the owner was dropped, and with it the data: the device could not use it where it was.
-    gone: Cell<bool>,
+    /// How it was used so that it serves no other call: its data is gone with the owner, since the device could not use it where
+    /// it was, or is no longer that of the object.
+    spent: Cell<Option<&'static str>>,
 }
 
 impl<'a> Object<'a> {
@@ -113,7 +115,13 @@ impl<'a> Object<'a> {
         let already = described.bytes_copied();
         let (array, copied) = described.into_array(&expected, entry.description(), device)?;
         entry.count_copied(copied - already);
-        Ok(array)
+        if array.device() == device {
+            return Ok(array);
+        }
+        // A converter gives an array where it has it.
+        let moved = array.to_device(device).map_err(|error| error.with_argument("object"))?;
+        entry.count_copied(bytes(&moved));
+        Ok(moved)
     }
 
     /// What came of the result that was written back, if that is a new object: see
@@ -144,11 +152,13 @@ impl<'a> Object<'a> {
         }
         entry.count(described.bytes_copied());
         let dtype = expected.dtype().unwrap_or(described.dtype());
-        let (shared, gone) = (OnceCell::new(), Cell::new(false));
-        let opened = Opened { entry, described, policy, dtype, purpose: (donated, writes), shared, gone };
-        // A converter does not see the object as an argument, so nobody else has opened it meanwhile.
-        self.opened.get_or_init(|| opened);
-        Ok(())
+        let (shared, spent, purpose) = (OnceCell::new(), Cell::new(None), (donated, writes));
+        let opened = Opened { entry, described, policy, dtype, purpose, shared, spent };
+        match self.opened.set(opened) {
+            Ok(()) => Ok(()),
+            // The converter has passed the object itself.
+            Err(_) => self.opened().again(&expected, purpose),
+        }
     }
 
     fn opened(&self) -> &Opened<'a> {
@@ -164,13 +174,16 @@ impl<'a> Object<'a> {
 impl<'a> Opened<'a> {
     /// An error unless what was found serves for this argument too.
     fn again(&self, expected: &Expected<'_>, purpose: (bool, bool)) -> Result<()> {
-        self.described.check(expected, self.entry.description())?;
+        let spent = self.spent.get();
+        if spent.is_none() {
+            self.described.check(expected, self.entry.description())?;
+        }
         let dtype = expected.dtype().unwrap_or(self.described.dtype());
-        let used = match () {
-            () if self.gone.get() => "used up".to_owned(),
-            () if dtype != self.dtype => format!("converted to {}", self.dtype),
-            () if purpose != self.purpose => "passed where it is used in another way".to_owned(),
-            () => return Ok(()),
+        let used = match spent {
+            Some(how) => how.to_owned(),
+            None if dtype != self.dtype => format!("converted to {}", self.dtype),
+            None if purpose != self.purpose => "passed where it is used in another way".to_owned(),
+            None => return Ok(()),
         };
         Err(expected.error(format!("the object was {used} before: pass another `object(…)`")))
     }
@@ -179,10 +192,11 @@ impl<'a> Opened<'a> {
         Expected::new(path).copy(self.policy)
     }
 
-    /// Whether the data is to be in the array's memory; an error if it has to be and cannot.
-    fn shares(&self, dtype: DType, client: Client, path: &str) -> Result<bool> {
+    /// Whether the data is to be in the array's memory; an error if it has to be and cannot. `donated` says that a program may
+    /// write into the array, where that was not known when the object was converted.
+    fn shares(&self, dtype: DType, client: Client, donated: bool, path: &str) -> Result<bool> {
         let waits = self.policy == CopyPolicy::Never;
-        let reason = match self.purpose {
+        let reason = match (self.purpose.0 || donated, self.purpose.1) {
             (true, _) => Some(Obstacle::Donated),
             // What is written back changes, so no device may rely on it.
             (_, true) => Some(Obstacle::Written),
@@ -198,7 +212,7 @@ impl<'a> Opened<'a> {
     }
 
     /// An array of the data on a device, in its memory; with what has to be waited for, if the data is only borrowed.
-    fn share(&self, device: Device) -> Result<(Array, Option<Waits>)> {
+    fn share(&self, device: Device, path: &str) -> Result<(Array, Option<Waits>)> {
         if let Some(array) = self.shared.get() {
             return Ok((self.on(array, device)?, None));
         }
@@ -207,10 +221,12 @@ impl<'a> Opened<'a> {
         let owner = if immutable { self.described.take_owner() } else { None };
         let (array, shared, waits) = match owner {
             Some(owner) => {
-                self.gone.set(true);
+                self.spent.set(Some("used up"));
                 // SAFETY: the data is the same for as long as its owner lives, as the converter has declared.
                 let (array, shared) = unsafe { device.client().share(view, owner, device)? };
-                self.gone.set(!shared);
+                if shared {
+                    self.spent.set(None);
+                }
                 // The owner is with this array, so it stays for as long as the view.
                 let _ = self.shared.set(array.clone());
                 (array, shared, None)
@@ -226,6 +242,7 @@ impl<'a> Opened<'a> {
         };
         if !shared {
             self.entry.count_copied(bytes(&array));
+            self.described.check_copied(&self.expected(path), self.entry.description(), &array)?;
         }
         Ok((array, waits))
     }
@@ -238,6 +255,34 @@ impl<'a> Opened<'a> {
         let array = array.to_device(device)?;
         self.entry.count_copied(bytes(&array));
         Ok(array)
+    }
+}
+
+impl Leaf for Opened<'_> {
+    fn kind(&self) -> LeafKind<'_> {
+        match self.described.as_array() {
+            Some(array) => LeafKind::Device(array),
+            None => LeafKind::Host,
+        }
+    }
+
+    fn tag(&self) -> u32 {
+        match self.described.as_array() {
+            Some(array) => array.tag(),
+            None => crate::array::tag(self.described.dtype(), self.described.shape().len()),
+        }
+    }
+
+    fn dtype(&self) -> DType {
+        self.described.dtype()
+    }
+
+    fn shape(&self) -> &[i64] {
+        self.described.shape()
+    }
+
+    fn converter(&self) -> Option<&str> {
+        Some(self.entry.description())
     }
 }
 
@@ -290,19 +335,16 @@ unsafe impl Dynamic for Object<'_> {
     }
 
     fn arg<'a>(&'a self, _: &'a mut [i64; 1]) -> Arg<'a> {
-        let described = self.described();
-        match described.as_array() {
-            Some(array) => Arg::Device(array),
-            None => Arg::Host(described.view().expect("what is no array is data of the host")),
-        }
+        Arg::Object(self.opened())
     }
 
-    fn ready<'a>(&'a self, arg: Arg<'a>, dtype: DType, name: &'static str) -> Result<ReadyObject<'a>> {
-        if let Arg::Device(array) = arg {
-            return Ok(ReadyObject::Device(array));
-        }
+    fn ready<'a>(&'a self, _: Arg<'a>, dtype: DType, name: &'static str) -> Result<ReadyObject<'a>> {
         let opened = self.opened();
         let described = &opened.described;
+        let view = match described.as_array() {
+            Some(array) => return Ok(ReadyObject::Device(array)),
+            None => described.view().expect("what is no array is data of the host"),
+        };
         if described.dtype() != dtype && !described.is_convertible() {
             let (converter, got) = (opened.entry.description(), described.dtype());
             let reason = format!(
@@ -310,7 +352,7 @@ unsafe impl Dynamic for Object<'_> {
             );
             return Err(opened.expected(name).error(reason));
         }
-        Ok(ReadyObject::Host { opened, converted: Ready::new(arg, dtype, name)?, name })
+        Ok(ReadyObject::Host { opened, converted: Ready::new(Arg::Host(view), dtype, name)?, name })
     }
 
     fn source(&self) -> Option<*const ()> {
@@ -318,7 +360,9 @@ unsafe impl Dynamic for Object<'_> {
     }
 
     fn write_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {
-        let entry = &self.opened().entry;
+        let Opened { entry, spent, .. } = self.opened();
+        // What was converted is what the object held before.
+        spent.set(Some("written back into"));
         let out = entry.converter().convert_out(result, self.thing.object, info, entry.description())?;
         self.out.set(out);
         Ok(())
@@ -380,8 +424,8 @@ impl<'a> Ready<'a> for ReadyObject<'a> {
         let ReadyObject::Host { opened, converted, name } = self else { return Ok(HeldObject::Nothing) };
         let client = family.client();
         let dtype = converted.view().dtype();
-        if opened.shares(dtype, client, name)? {
-            let (array, waits) = opened.share(client.device_at(device))?;
+        if opened.shares(dtype, client, false, name)? {
+            let (array, waits) = opened.share(client.device_at(device), name)?;
             *buffer = array.buffer();
             return Ok(HeldObject::Shared(array, waits));
         }
@@ -422,15 +466,15 @@ impl Convertible for Object<'_> {
         }
     }
 
-    fn array(&self, path: &str, device: Device) -> Result<(Array, Option<Box<dyn Any>>)> {
+    fn array(&self, path: &str, device: Device, donated: bool) -> Result<(Array, Option<Box<dyn Any>>)> {
         let opened = self.opened();
         let described = &opened.described;
         if let Some(array) = described.as_array() {
             return Ok((array.clone(), None));
         }
         let dtype = opened.dtype;
-        if opened.shares(dtype, device.client(), path)? {
-            let (array, waits) = opened.share(device)?;
+        if opened.shares(dtype, device.client(), donated, path)? {
+            let (array, waits) = opened.share(device, path)?;
             return Ok((array, waits.map(|waits| Box::new(waits) as Box<dyn Any>)));
         }
         let view = described.view().expect("what is no array is data of the host");

@@ -426,7 +426,8 @@ impl<C> Registry<C> {
             }
         }
         let fits = |entry: &Entry<C>| match entry.what.rule {
-            Match::Predicate => subject.satisfies(&entry.what.converter),
+            Match::Predicate => (subject.satisfies(&entry.what.converter))
+                .map_err(|error| predicate_failed(path, entry.description(), error)),
             _ => Ok(false),
         };
         first(&fits, &|| "it by their predicates".into())
@@ -537,6 +538,19 @@ fn find<C>(entries: &[Arc<Entry<C>>], which: Which<'_>) -> Result<Arc<Entry<C>>>
         };
     };
     Ok(found.clone())
+}
+
+#[cold]
+fn predicate_failed(path: &str, converter: &str, error: Error) -> Error {
+    let reason = match error {
+        Error::Interrupted => return error,
+        Error::Converter { argument, reason } if argument == path => reason,
+        error => error.to_string(),
+    };
+    Error::Converter {
+        argument: path.into(),
+        reason: format!("the predicate of the converter `{converter}` failed: {reason}"),
+    }
 }
 
 #[cold]

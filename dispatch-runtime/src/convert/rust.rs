@@ -179,8 +179,7 @@ impl Converters {
         predicate: impl Fn(&dyn Any) -> bool + Send + Sync + 'static,
         converter: impl Converter<dyn Any>,
     ) -> Result<Registered<AnyConverter>> {
-        let converter =
-            AnyConverter { satisfies: Some(Box::new(predicate)), ..AnyConverter::untyped(converter) };
+        let converter = AnyConverter::untyped(converter).when(predicate);
         self.register(Registration::new(Match::Predicate, description, converter))
     }
 }
@@ -194,6 +193,30 @@ impl AnyConverter {
     /// A converter for objects of any type.
     pub fn untyped(converter: impl Converter<dyn Any>) -> AnyConverter {
         AnyConverter { converter: Box::new(Untyped(converter)), satisfies: None }
+    }
+
+    /// The same for the objects that a predicate holds of, for [`Registration::new`] with [`Match::Predicate`].
+    ///
+    /// ```
+    /// use std::any::Any;
+    ///
+    /// use dispatch_runtime::convert::*;
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// fn floats<'a>(object: &'a dyn Any, expected: &Expected<'_>) -> Result<Described<'a>> {
+    ///     let Some(floats) = object.downcast_ref::<Vec<f32>>() else { return Err(expected.error("no floats")) };
+    ///     Ok(Described::owned(HostArray::new(floats, [floats.len() as i64])?))
+    /// }
+    /// let converters = Converters::new();
+    /// let converter = AnyConverter::untyped(floats).when(|object| object.is::<Vec<f32>>());
+    /// let registration = Registration::new(Match::Predicate, "floats", converter).copy(CopyPolicy::Never);
+    /// let registered = converters.register(registration)?;
+    /// let error = converters.object(&vec![1f32]).to_array(Client::cpu()?.default_device()).unwrap_err();
+    /// assert!(error.to_string().ends_with("the converter `floats` may not copy, but copied 4 bytes"));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn when(self, predicate: impl Fn(&dyn Any) -> bool + Send + Sync + 'static) -> AnyConverter {
+        AnyConverter { satisfies: Some(Box::new(predicate)), ..self }
     }
 
     /// Converts, and checks what comes of it. `name` is the converter's description.
@@ -230,7 +253,10 @@ fn guarded<R>(name: &str, expected: &Expected<'_>, call: impl FnOnce() -> Result
         expected.error(format!("the converter `{name}` panicked: {}", panic_text(&*panic)))
     })?;
     called.map_err(|error| match error {
-        Error::Converter { .. } | Error::Interrupted => error,
+        Error::Interrupted => error,
+        Error::Converter { argument, reason } if argument == expected.path => {
+            expected.error(format!("the converter `{name}` failed: {reason}"))
+        }
         error => expected.error(format!("the converter `{name}` failed: {error}")),
     })
 }
@@ -259,6 +285,8 @@ impl Subject<AnyConverter> for Thing<'_> {
     }
 
     fn satisfies(&self, converter: &AnyConverter) -> Result<bool> {
-        Ok(converter.satisfies.as_ref().is_some_and(|satisfies| satisfies(self.object)))
+        let Some(satisfies) = &converter.satisfies else { return Ok(false) };
+        catch_unwind(AssertUnwindSafe(|| satisfies(self.object)))
+            .map_err(|panic| Error::Panic { callee: "the predicate".into(), message: panic_text(&*panic) })
     }
 }

@@ -104,7 +104,10 @@ fn two_that_are_equal_are_an_error_that_names_both() {
     assert!(error.contains("two converters are for it by their predicates, `p` and `q`"), "{error}");
     let _fails = registry.register(predicate("fails")).unwrap();
     let error = registry.choose(&of(&["z"]), "x").unwrap_err();
-    assert_eq!(error.to_string(), "argument `x`: the predicate failed");
+    assert_eq!(
+        error.to_string(),
+        "argument `x`: the predicate of the converter `fails` failed: the predicate failed"
+    );
 }
 
 #[test]

@@ -89,6 +89,10 @@ unsafe impl Engine for FakeEngine {
         &self.devices
     }
 
+    fn share_alignment(&self) -> Option<usize> {
+        self.state.promises_to_share().then_some(1)
+    }
+
     fn compile(&self, source: &Source, device: usize) -> Result<Box<dyn Executable>> {
         self.check_device(device);
         self.state.begin(Op::Compile)?;

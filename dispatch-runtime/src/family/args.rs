@@ -17,6 +17,8 @@ pub enum Arg<'a> {
     Host(HostView<'a>),
     /// Data of the host in a form of its own, which only its [`Ready`] reads: dtype and shape.
     Data(DType, &'a [i64]),
+    /// What a converter gave for an object: an array, or data that only its [`Ready`] reads.
+    Object(&'a dyn Leaf),
     /// Only dtype and shape.
     Abstract(&'a Aval),
     /// A slice whose shape has another number of elements.
@@ -31,6 +33,7 @@ impl<'a> Arg<'a> {
             Arg::Device(array) => array.shape(),
             Arg::Host(view) => view.shape(),
             Arg::Data(_, shape) => shape,
+            Arg::Object(leaf) => leaf.shape(),
             Arg::Abstract(aval) => aval.shape(),
             Arg::BadLength(_, _, shape) => shape,
         }
@@ -43,6 +46,7 @@ impl Leaf for Arg<'_> {
         match *self {
             Arg::Device(array) => LeafKind::Device(array),
             Arg::Host(_) | Arg::Data(..) => LeafKind::Host,
+            Arg::Object(leaf) => leaf.kind(),
             Arg::Abstract(aval) => LeafKind::Abstract(aval),
             Arg::BadLength(_, len, shape) => LeafKind::BadLength { len, shape },
         }
@@ -52,6 +56,7 @@ impl Leaf for Arg<'_> {
     fn tag(&self) -> u32 {
         match *self {
             Arg::Device(array) => array.tag(),
+            Arg::Object(leaf) => leaf.tag(),
             _ => tag(self.dtype(), self.shape().len()),
         }
     }
@@ -61,6 +66,7 @@ impl Leaf for Arg<'_> {
         match *self {
             Arg::Device(array) => array.dtype(),
             Arg::Host(view) => view.dtype(),
+            Arg::Object(leaf) => leaf.dtype(),
             Arg::Abstract(aval) => aval.dtype(),
             Arg::Data(dtype, _) | Arg::BadLength(dtype, ..) => dtype,
         }
@@ -69,6 +75,13 @@ impl Leaf for Arg<'_> {
     #[inline(always)]
     fn shape(&self) -> &[i64] {
         Arg::shape(*self)
+    }
+
+    fn converter(&self) -> Option<&str> {
+        match *self {
+            Arg::Object(leaf) => leaf.converter(),
+            _ => None,
+        }
     }
 
     #[inline(always)]

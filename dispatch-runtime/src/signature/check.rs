@@ -94,12 +94,15 @@ impl<'a> Checker<'a> {
                 got: shape_text(shape),
             });
         }
-        self.place(leaf, &name)?;
-        call.check_dtype(leaf, field, &name)?;
-        call.check_shape(leaf.shape(), rules, &name, sizes, &|other| match call.fields[other] {
-            Field::Leaf(leaf) => Some(leaf.shape()),
-            _ => None,
-        })?;
+        let mut checked = self.place(leaf, &name).and_then(|()| call.check_dtype(leaf, field, &name));
+        if checked.is_ok() {
+            checked =
+                call.check_shape(leaf.shape(), rules, &name, sizes, &|other| match call.fields[other] {
+                    Field::Leaf(leaf) => Some(leaf.shape()),
+                    _ => None,
+                });
+        }
+        checked.map_err(|error| of_converter(error, leaf))?;
         if let LeafKind::Device(array) = leaf.kind() {
             self.seen.push((array, name, rules.donate));
         }
@@ -142,6 +145,16 @@ impl<'a> Checker<'a> {
         }
         Ok(())
     }
+}
+
+/// The error, which tells where it came from if a converter gave what is wrong.
+fn of_converter(mut error: Error, leaf: &dyn Leaf) -> Error {
+    if let Some(converter) = leaf.converter()
+        && let Error::Shape { got, .. } | Error::DType { got, .. } | Error::Device { got, .. } = &mut error
+    {
+        *got += &format!(", which the converter `{converter}` gave");
+    }
+    error
 }
 
 /// What a name stands for, and the argument that said so.

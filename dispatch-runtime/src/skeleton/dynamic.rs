@@ -121,7 +121,7 @@ where
         };
         // SAFETY: the inputs are alive and in place, as was checked, or uploaded to there; an entry's slots have the layouts
         // of its key, and equal keys mean equal layouts. `build` makes skeletons of the structure `O`.
-        I::as_arrays(inputs, device, |arrays| unsafe { entry.run(arrays) })
+        I::as_arrays(inputs, device, &entry.donated, |arrays| unsafe { entry.run(arrays) })
     }
 
     /// The results of the skeleton for inputs of these layouts, as values of a larger computation; it is built first if it is

@@ -34,23 +34,35 @@ pub enum Input<'a> {
     /// Data of the host.
     Host(HostView<'a>),
     /// An object, from [`convert::object`](crate::convert::object()).
-    Object(&'a dyn Convertible),
+    Object(ObjectInput<'a>),
 }
 
-/// An object that becomes an array for a run.
-pub trait Convertible: fmt::Debug {
+/// An object as an input of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectInput<'a>(&'a dyn Convertible);
+
+/// An object that becomes an array for a run. Nobody else implements or calls it: a run relies on what comes of it, and what
+/// it borrows is given back at the end of the run.
+pub(crate) trait Convertible: fmt::Debug {
     /// Has it converted, for an input of this name. `slot` is what that has to be, and whether the run consumes it, if it is
     /// known.
-    #[doc(hidden)]
     fn convert(&self, path: &str, slot: Option<(&Aval, bool)>) -> Result<()>;
 
     /// What it was converted to.
-    #[doc(hidden)]
     fn converted(&self) -> Input<'_>;
 
-    /// The array that it is for one run, and what has to live until the run has started.
-    #[doc(hidden)]
-    fn array(&self, path: &str, device: Device) -> Result<(Array, Option<Box<dyn Any>>)>;
+    /// The array that it is for one run, which may consume it, and what has to live until the run has started.
+    fn array(&self, path: &str, device: Device, donated: bool) -> Result<(Array, Option<Box<dyn Any>>)>;
+}
+
+impl<'a> ObjectInput<'a> {
+    pub(super) fn convert(self, path: &str, slot: Option<(&Aval, bool)>) -> Result<()> {
+        self.0.convert(path, slot)
+    }
+
+    pub(super) fn converted(self) -> Input<'a> {
+        self.0.converted()
+    }
 }
 
 impl<'a> Input<'a> {
@@ -67,7 +79,7 @@ impl<'a> Input<'a> {
 #[cfg(feature = "convert")]
 impl<'a> From<&'a crate::convert::Object<'_>> for Input<'a> {
     fn from(object: &'a crate::convert::Object<'_>) -> Input<'a> {
-        Input::Object(object)
+        Input::Object(ObjectInput(object))
     }
 }
 
@@ -132,10 +144,12 @@ pub(super) mod sealed {
             None
         }
 
-        /// Calls with the inputs as arrays: those that are, and what is uploaded to the device for this call.
+        /// Calls with the inputs as arrays: those that are, and what is uploaded to the device for this call. Those of these
+        /// numbers are donated.
         fn as_arrays<R>(
             inputs: &[Self],
             device: Device,
+            donated: &[usize],
             call: impl FnOnce(&[&Array]) -> Result<R>,
         ) -> Result<R>;
     }
@@ -155,7 +169,12 @@ impl Given for &Array {
     }
 
     #[inline(always)]
-    fn as_arrays<R>(inputs: &[Self], _: Device, call: impl FnOnce(&[&Array]) -> Result<R>) -> Result<R> {
+    fn as_arrays<R>(
+        inputs: &[Self],
+        _: Device,
+        _: &[usize],
+        call: impl FnOnce(&[&Array]) -> Result<R>,
+    ) -> Result<R> {
         call(inputs)
     }
 }
@@ -165,8 +184,13 @@ impl Given for HostView<'_> {
         Input::Host(*self)
     }
 
-    fn as_arrays<R>(inputs: &[Self], device: Device, call: impl FnOnce(&[&Array]) -> Result<R>) -> Result<R> {
-        uploaded(inputs, device, call)
+    fn as_arrays<R>(
+        inputs: &[Self],
+        device: Device,
+        donated: &[usize],
+        call: impl FnOnce(&[&Array]) -> Result<R>,
+    ) -> Result<R> {
+        uploaded(inputs, device, donated, call)
     }
 }
 
@@ -175,19 +199,29 @@ impl Given for Input<'_> {
         *self
     }
 
-    fn as_arrays<R>(inputs: &[Self], device: Device, call: impl FnOnce(&[&Array]) -> Result<R>) -> Result<R> {
-        uploaded(inputs, device, call)
+    fn as_arrays<R>(
+        inputs: &[Self],
+        device: Device,
+        donated: &[usize],
+        call: impl FnOnce(&[&Array]) -> Result<R>,
+    ) -> Result<R> {
+        uploaded(inputs, device, donated, call)
     }
 }
 
 #[cfg(feature = "convert")]
 impl Given for &crate::convert::Object<'_> {
     fn input(&self) -> Input<'_> {
-        Input::Object(*self)
+        Input::Object(ObjectInput(*self))
     }
 
-    fn as_arrays<R>(inputs: &[Self], device: Device, call: impl FnOnce(&[&Array]) -> Result<R>) -> Result<R> {
-        uploaded(inputs, device, call)
+    fn as_arrays<R>(
+        inputs: &[Self],
+        device: Device,
+        donated: &[usize],
+        call: impl FnOnce(&[&Array]) -> Result<R>,
+    ) -> Result<R> {
+        uploaded(inputs, device, donated, call)
     }
 }
 
@@ -199,6 +233,7 @@ const NEAR: usize = 8;
 fn uploaded<I: Given, R>(
     inputs: &[I],
     device: Device,
+    donated: &[usize],
     call: impl FnOnce(&[&Array]) -> Result<R>,
 ) -> Result<R> {
     // Declared first, so dropped last: what is held may wait until nobody uses the arrays.
@@ -209,7 +244,7 @@ fn uploaded<I: Given, R>(
             Input::Array(_) => {}
             Input::Host(view) => made.push(device.client().upload(view, device)?),
             Input::Object(object) => {
-                let (array, until) = object.array(&(i + 1).to_string(), device)?;
+                let (array, until) = object.0.array(&(i + 1).to_string(), device, donated.contains(&i))?;
                 made.push(array);
                 held.extend(until);
             }

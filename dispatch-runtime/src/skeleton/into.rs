@@ -67,7 +67,7 @@ impl<O: Results> Skeleton<O> {
         // SAFETY: inputs and given arrays were checked, what is uploaded goes to the client's device, and the form takes the
         // given ones behind the others, or does not take them. The skeleton was made with results of the structure `O`.
         let run = |arrays: &[&Array]| unsafe { baked.run_giving(form, arrays, behind, given) };
-        I::as_arrays(inputs, baked.device(), run)
+        I::as_arrays(inputs, baked.device(), &baked.donated, run)
     }
 }
 

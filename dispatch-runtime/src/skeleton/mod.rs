@@ -55,7 +55,9 @@ pub use bake::Origin;
 pub use capture::capture;
 pub use compose::Bind;
 pub use dynamic::DynamicSkeleton;
-pub use input::{Convertible, Input, RunInput};
+#[cfg(feature = "convert")]
+pub(crate) use input::Convertible;
+pub use input::{Input, ObjectInput, RunInput};
 pub use memory::MemoryReport;
 pub use pool::{BufferPool, PoolStats};
 pub use results::Results;
@@ -199,7 +201,9 @@ impl<O: Results> Skeleton<O> {
         }
         // SAFETY: the inputs were checked, and what is uploaded of them goes to the client's device; the skeleton was made
         // with results of the structure `O`.
-        I::as_arrays(inputs, self.baked.device(), |arrays| unsafe { self.baked.run(arrays) })
+        I::as_arrays(inputs, self.baked.device(), &self.baked.donated, |arrays| unsafe {
+            self.baked.run(arrays)
+        })
     }
 }
 

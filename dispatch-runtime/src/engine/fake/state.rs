@@ -56,6 +56,7 @@ struct Inner {
     executable_bytes: u64,
     aliases_donors: bool,
     host_donors: Vec<bool>,
+    promises_to_share: bool,
     last_program: Option<String>,
     faults: Vec<String>,
 }
@@ -98,11 +99,21 @@ impl FakeState {
                 executable_bytes: 4096,
                 aliases_donors: true,
                 host_donors: Vec::new(),
+                promises_to_share: false,
                 last_program: None,
                 faults: Vec::new(),
             }),
             changed: Condvar::new(),
         }
+    }
+
+    /// From now on the engine says that it shares data, wherever that is, but copies it.
+    pub fn promise_to_share(&self) {
+        self.lock().promises_to_share = true;
+    }
+
+    pub(super) fn promises_to_share(&self) -> bool {
+        self.lock().promises_to_share
     }
 
     /// How often this was asked for.
