@@ -162,6 +162,7 @@ fn functions(package: &PackageModel) -> String {
     let list = if families.is_empty() { "&[]".to_owned() } else { format!("&[\n{families}    ]") };
     format!(
         "/// Calls a function with the package's functions of R.\n\
+         #[rustfmt::skip]\n\
          fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {{\n    run({list})\n}}\n"
     )
 }

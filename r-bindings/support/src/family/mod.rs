@@ -9,7 +9,7 @@
 //! | find | `mod.rs` | the client of the first array, else that of the default platform, has an instance of the family |
 //! | read | `args.rs`, `nested.rs`, `statics.rs` | the arguments become what the family's own `call` takes: arrays, R data that is uploaded once it was checked ([`Input`]), structs, static values |
 //! | call | the stub | as from Rust: check, key, cache, run |
-//! | compile | [`compiler`](crate::compiler) | on a miss, the body runs here and the compiler on another thread, so that the user can interrupt |
+//! | compile | `compiler` | on a miss, the body runs here and the compiler on another thread, so that the user can interrupt |
 //! | convert | `converted.rs` | what is no array and no data is asked of the converters that `pjrtdispatch` has, and kept for the call |
 //! | give | `results.rs` | the buffers are given to `pjrtdispatch`, which makes the R objects; lists and names are added here |
 //!

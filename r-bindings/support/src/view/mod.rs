@@ -224,7 +224,7 @@ pub unsafe fn of_address(address: usize, bytes: usize, layout: Layout, owner: Ar
 }
 
 /// A view of a part of a file, which is mapped: `bytes` bytes from `start` on. Only one that is writable can be
-/// [written](write) to.
+/// [written](write()) to.
 pub fn of_file(path: Arg<'_>, (start, bytes): (u64, usize), layout: Layout, writable: bool) -> Result<SEXP> {
     let mapping = Mapping::new(path, start, bytes, writable)?;
     checked(layout.over(Region::Mapping(mapping)), nil())

@@ -52,6 +52,7 @@ dispatch_r::export!(crate::ridge::RidgeFit as "ridge_fit" = savvy_rs_ridge_fit__
 ));
 
 /// Calls a function with the package's functions of R.
+#[rustfmt::skip]
 fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
     run(&[
         family::function::<crate::after::GlmPredict>(),

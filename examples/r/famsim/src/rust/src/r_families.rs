@@ -32,6 +32,7 @@ dispatch_r::export!(crate::options::SimulateOptions as "simulate_options" = savv
 ));
 
 /// Calls a function with the package's functions of R.
+#[rustfmt::skip]
 fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
     run(&[
         family::function::<crate::bootstrap::Bootstrap>(),

@@ -15,8 +15,12 @@ dispatch_r::export!(crate::Total as "total" = savvy_rs_total__ffi(x: array));
 dispatch_r::export!(crate::FirstIsSum as "first_is_sum" = savvy_rs_first_is_sum__ffi(x: array));
 
 /// Calls a function with the package's functions of R.
+#[rustfmt::skip]
 fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
-    run(&[family::function::<crate::Total>(), family::function::<crate::FirstIsSum>()])
+    run(&[
+        family::function::<crate::Total>(),
+        family::function::<crate::FirstIsSum>(),
+    ])
 }
 
 /// Called when the package is loaded.

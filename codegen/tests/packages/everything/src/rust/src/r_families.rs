@@ -55,6 +55,7 @@ dispatch_r::export!(crate::OnlyExamples as "only_examples" = savvy_rs_only_examp
 dispatch_r::export!(crate::NoWords as "no_words" = savvy_rs_no_words__ffi(a: array));
 
 /// Calls a function with the package's functions of R.
+#[rustfmt::skip]
 fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
     run(&[
         family::function::<crate::Logistic>(),

@@ -260,6 +260,7 @@ dispatch_r::export!(crate::structures::Many as "many" = savvy_rs_many__ffi(
 ));
 
 /// Calls a function with the package's functions of R.
+#[rustfmt::skip]
 fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
     run(&[
         family::function::<crate::Axpy>(),
