@@ -2,7 +2,7 @@
 //! (<https://arrow.apache.org/docs/format/CDataInterface.html>).
 //!
 //! [`Column`] owns what another library exported; [`Arrow`] is the converter that takes it for an array: one of numbers or of
-//! booleans has rank 1, and each fixed-size list around them adds a size. [`export`] gives an [`Array`](crate::Array) to another
+//! booleans has rank 1, and each fixed-size list around them adds a size. [`export`] gives an [`Array`] to another
 //! library.
 
 use std::ffi::{CStr, c_char, c_void};

@@ -1,7 +1,7 @@
 //! Tensors of other libraries, as DLPack 1 describes them (<https://dmlc.github.io/dlpack/latest/c_api.html>).
 //!
 //! [`Tensor`] owns what another library exported; [`DlPack`] is the converter that takes it for an array. [`export`] gives an
-//! [`Array`](crate::Array) to another library.
+//! [`Array`] to another library.
 
 use std::ffi::c_void;
 use std::mem::{offset_of, size_of};

@@ -150,8 +150,8 @@ impl<O: Results> Skeleton<O> {
     ///
     /// # Errors
     ///
-    /// What the compiler says; [`Error::Program`] if the program takes other arguments than the slots, or gives another
-    /// number of results than `O` has. `Vec<Array>` has any number.
+    /// What the compiler says; [`Error::Program`](crate::Error::Program) if the program takes other arguments than the slots,
+    /// or gives another number of results than `O` has. `Vec<Array>` has any number.
     pub fn from_program(
         client: &Client,
         program: Program<O>,

@@ -8,12 +8,12 @@
 //! |---|---|
 //! | `registry.rs` | the registry, its scopes, and what stands in it |
 //! | `object.rs` | an object as the registry asks about it: its classes, S4 ones too, and predicates |
-//! | `call.rs` | [`convert`]: choose, call, check, count; [`convert_out`] for the way back |
+//! | `call.rs` | `convert`: choose, call, check, count; `convert_out` for the way back |
 //! | `functions.rs` | calling the R functions, so that their errors name converter and argument |
 //! | `native.rs` | converters that are functions of a package in Rust or C |
 //! | `border.rs` | the same for other packages |
 //!
-//! Whoever takes arrays calls [`convert`] only for what it does not know, and then goes on with what came as if that had been
+//! Whoever takes arrays calls `convert` only for what it does not know, and then goes on with what came as if that had been
 //! passed: an R vector or array, a buffer, or an `AnvlArray`. So nothing is added to a call whose arguments are known, and the key
 //! of a call is made of what was converted, each time.
 
