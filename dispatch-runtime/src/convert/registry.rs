@@ -455,9 +455,13 @@ impl<C> Registry<C> {
         };
         let (mut active, mut inactive) = (Vec::new(), Vec::new());
         for entry in levels.into_iter().flat_map(|level| level.entries().to_vec()) {
+            let description = entry.description();
             let what = match &entry.what.rule {
-                Match::Class(class) => format!("`{}` for class `{class}`", entry.description()),
-                Match::Type(_) | Match::Predicate => format!("`{}`", entry.description()),
+                // `bit64::integer64` says its class.
+                Match::Class(class) if description.rsplit("::").next() != Some(class) => {
+                    format!("`{description}` for class `{class}`")
+                }
+                _ => format!("`{description}`"),
             };
             (if entry.is_active() { &mut active } else { &mut inactive }).push(what);
         }

@@ -70,7 +70,7 @@ test_that("the exact class comes before inherited ones in their order, and predi
   remove_converter("c")
   expect_identical(dispatch(d, list(x)), list(4))
   remove_converter(p)
-  expect_fault(dispatch(d, list(x)), "type", "inactive: `a` for class `a`")
+  expect_fault(dispatch(d, list(x)), "type", "inactive: `a`")
 })
 
 test_that("two converters that are equal are an error that names both", {
