@@ -8,6 +8,7 @@
 pub mod arrow;
 mod described;
 pub mod dlpack;
+mod entry;
 mod expected;
 mod object;
 mod registry;
@@ -20,9 +21,10 @@ mod loom_tests;
 mod tests;
 
 pub use described::Described;
+pub use entry::{Entry, Match, Registration, Which};
 pub use expected::Expected;
 pub use object::{Object, object};
-pub use registry::{Entry, Match, Registered, Registration, Registry, Subject, Which};
+pub use registry::{Registered, Registry, Subject};
 
 pub use rust::{AnyConverter, Converter, Converters, global};
 
