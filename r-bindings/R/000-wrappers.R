@@ -159,8 +159,8 @@
 }
 
 # Sets the copy policy of calls; what it was, `NULL` for none.
-`rs_copy_policy` <- function(`copy`) {
-  .Call(savvy_rs_copy_policy__impl, `copy`)
+`rs_copy_policy` <- function(`policy`) {
+  .Call(savvy_rs_copy_policy__impl, `policy`)
 }
 
 # What a value is, in the words of messages.

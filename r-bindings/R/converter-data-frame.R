@@ -1,26 +1,38 @@
 # Data frames of numeric columns: a matrix, whose columns are put together in the device's memory.
 
 convert_in_columns <- function(x, expected) {
-  names <- names(x)
-  for (j in seq_along(names)) {
+  rows <- .row_names_info(x, 2L)
+  columns <- seq_along(unclass(x))
+  for (j in columns) {
     column <- .subset2(x, j)
     is_plain <- is.numeric(column) && (!is.object(column) || inherits(column, "integer64")) && is.null(dim(column))
     if (!is_plain) {
       stop(
-        sprintf("column `%s`: expected numbers without a class, got %s", names[[j]], rs_describe(column)),
+        sprintf("%s: expected numbers without a class, got %s", column_label(x, j), rs_describe(column)),
+        call. = FALSE
+      )
+    }
+    if (length(column) != rows) {
+      stop(
+        sprintf("%s: expected %d elements, one for each row, got %d", column_label(x, j), rows, length(column)),
         call. = FALSE
       )
     }
   }
-  rows <- .row_names_info(x, 2L)
-  view <- host_fill(wanted_dtype(expected, "f64"), c(rows, length(names)))
-  for (j in seq_along(names)) {
+  view <- host_fill(wanted_dtype(expected, "f64"), c(rows, length(columns)))
+  for (j in columns) {
     tryCatch(
       fill(view, .subset2(x, j)),
-      error = function(error) stop(sprintf("column `%s`: %s", names[[j]], without_argument(error)), call. = FALSE)
+      error = function(error) stop(sprintf("%s: %s", column_label(x, j), without_argument(error)), call. = FALSE)
     )
   }
   view
+}
+
+# A column by its name, if it has one.
+column_label <- function(x, j) {
+  name <- names(x)[j]
+  if (is.null(name) || is.na(name) || !nzchar(name)) sprintf("column %d", j) else sprintf("column `%s`", name)
 }
 
 # The text of an error without the name of the argument, which is one of ours.

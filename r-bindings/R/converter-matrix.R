@@ -4,7 +4,7 @@
 convert_in_dense <- function(x, expected) {
   if (!inherits(x, "dgeMatrix")) {
     x <- whole_matrix(x)
-    if (is.logical(x)) return(x)
+    if (is.logical(x)) return(truth_values(x, expected))
     return(host_view(x, "f64", dim(x), convertible = TRUE))
   }
   host_view(x@x, "f64", dim(x), immutable = TRUE, convertible = TRUE)
@@ -12,6 +12,17 @@ convert_in_dense <- function(x, expected) {
 
 convert_out_dense <- function(result, original, info) {
   like_original(Matrix::Matrix(matrix_of(result), sparse = FALSE, doDiag = FALSE), original)
+}
+
+# Truth values, as numbers where such are expected.
+truth_values <- function(x, expected) {
+  if (wanted_dtype(expected, "bool") != "bool") {
+    return(x + 0L)
+  }
+  if (anyNA(x)) {
+    stop(sprintf("element %d is NA, which bool does not hold", which(is.na(x))[[1L]]), call. = FALSE)
+  }
+  x
 }
 
 # How many elements are made dense at a time.

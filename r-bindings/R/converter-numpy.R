@@ -11,6 +11,9 @@ convert_out_numpy <- function(result, original, info) {
 }
 
 numpy_view <- function(x) {
+  if (inherits(x, c("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray"))) {
+    stop("it has a mask, which an array has not: fill it first, as by x$filled()", call. = FALSE)
+  }
   about <- numpy_about(x)
   dtype <- numpy_dtype(about$type)
   size <- dtype_size(dtype)

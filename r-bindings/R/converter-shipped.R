@@ -33,6 +33,9 @@
 #' Python object lives until the device is done with it. With `copy = "never"` ([with_copy()]) anything else is an error that
 #' says why.
 #'
+#' Vectors of R in the elements of which nothing is converted, as those of an `integer64` or a `POSIXct`, may be used where they lie,
+#' since R copies a vector before it changes it. Some packages change vectors in place; `with_copy("always", …)` is for these.
+#'
 #' The columns of data frames are put together in the device's memory, and so are data sets, of which no more than a few
 #' megabytes are in R's memory at a time. Of a `big.matrix` in columns of their own, or one that is not shared, this is done too.
 #'

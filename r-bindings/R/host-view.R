@@ -98,6 +98,13 @@ expect_flag <- function(x, name = deparse(substitute(x))) {
   x
 }
 
+expect_string <- function(x, name = deparse(substitute(x))) {
+  if (!is.character(x) || length(x) != 1L || is.na(x)) {
+    refuse(x, "a string", name)
+  }
+  x
+}
+
 #' Arrays in files
 #'
 #' An array whose elements are the bytes of a file. The file is mapped: of what is not read, nothing is in memory. Such an
@@ -131,6 +138,13 @@ expect_flag <- function(x, name = deparse(substitute(x))) {
 mmap_array <- function(path, dtype, shape, offset = 0, writable = FALSE, row_major = TRUE, immutable = FALSE) {
   expect_flag(writable)
   expect_flag(immutable)
+  expect_string(path)
+  if (length(dtype) != 1L) {
+    refuse(dtype, "an element type")
+  }
+  if (!is.numeric(shape)) {
+    refuse(shape, "whole numbers")
+  }
   if (writable && immutable) {
     raise_("value", "argument `immutable`: expected FALSE for a file that is written to, got TRUE", "immutable")
   }
@@ -153,7 +167,7 @@ file_view <- function(path, dtype, shape, strides, start, offset = 0, read_only,
 
 # The bytes of an element.
 dtype_size <- function(dtype) {
-  bits <- as.integer(sub("^[a-z]*", "", dtype))
+  bits <- suppressWarnings(as.integer(sub("^[a-z]*", "", dtype)))
   if (is.na(bits)) 1L else max(bits %/% 8L, 1L)
 }
 

@@ -210,8 +210,8 @@ SEXP savvy_rs_converters__impl(SEXP c_arg__scope) {
     return handle_result(res);
 }
 
-SEXP savvy_rs_copy_policy__impl(SEXP c_arg__copy) {
-    SEXP res = savvy_rs_copy_policy__ffi(c_arg__copy);
+SEXP savvy_rs_copy_policy__impl(SEXP c_arg__policy) {
+    SEXP res = savvy_rs_copy_policy__ffi(c_arg__policy);
     return handle_result(res);
 }
 

@@ -150,6 +150,7 @@ typedef struct pjrtdispatch_expected {
     pjrtdispatch_client_id client; /* whose device data is brought to */
     int32_t device;
     int32_t writes_back; /* 1 if a result is written back into the object, which must not be read-only then */
+    int32_t donated; /* 1 if a program may write into the array, which must not be the object's own memory then */
 } pjrtdispatch_expected;
 
 /* What a result is converted for. */

@@ -34,7 +34,7 @@ SEXP savvy_rs_converter_handler__ffi(SEXP c_arg__function);
 SEXP savvy_rs_converter_path__ffi(SEXP c_arg__id);
 SEXP savvy_rs_converter_set__ffi(SEXP c_arg__id, SEXP c_arg__is_number, SEXP c_arg__active, SEXP c_arg__scope);
 SEXP savvy_rs_converters__ffi(SEXP c_arg__scope);
-SEXP savvy_rs_copy_policy__ffi(SEXP c_arg__copy);
+SEXP savvy_rs_copy_policy__ffi(SEXP c_arg__policy);
 SEXP savvy_rs_describe__ffi(SEXP c_arg__x);
 SEXP savvy_rs_device__ffi(SEXP c_arg__device, SEXP c_arg__argument);
 SEXP savvy_rs_device_client__ffi(SEXP c_arg__device);

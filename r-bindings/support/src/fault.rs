@@ -134,10 +134,31 @@ pub(crate) fn set_raise(function: SEXP) -> Result<()> {
     Ok(())
 }
 
+/// `2.5 at index [1, 0]`, where the runtime counts from 0, as R counts: `2.5 as element [2, 1]`.
+fn counted_from_one(got: String) -> String {
+    let Some((value, index)) = got.rsplit_once(" at index ") else { return got };
+    let one = |at: &str| at.parse::<u64>().ok().map(|at| (at + 1).to_string());
+    let inside = index.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let position = match inside {
+        None => one(index),
+        Some(all) => {
+            let all: Option<Vec<String>> = all.split(", ").map(one).collect();
+            all.map(|all| format!("[{}]", all.join(", ")))
+        }
+    };
+    match position {
+        Some(position) => format!("{value} as element {position}"),
+        None => got,
+    }
+}
+
 impl From<Error> for Fault {
     #[cold]
     fn from(error: Error) -> Fault {
         let error = match error {
+            Error::Value { argument, expected, got } => {
+                Error::Value { argument, expected, got: counted_from_one(got) }
+            }
             Error::PluginNotFound { platform, looked, hint } => {
                 let here = if platform == "cuda" { "install_pjrt(cuda = \"12\")" } else { "install_pjrt()" };
                 Error::PluginNotFound { platform, looked, hint: format!("{here}; outside of R: {hint}") }

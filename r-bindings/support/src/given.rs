@@ -5,7 +5,7 @@ use std::fmt;
 use dispatch_runtime::convert::Expected;
 use dispatch_runtime::{Array, DType, Device};
 
-use crate::convert::{self, Converted, convert_for};
+use crate::convert::{self, Converted, Purpose, convert_for};
 use crate::data::{Data, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -85,18 +85,18 @@ pub(crate) fn converted(
     expected: &Expected<'_>,
     place: &mut dyn FnMut() -> Result<Device>,
 ) -> Result<Converted> {
-    converted_for(x, expected, false, place)
+    converted_for(x, expected, Purpose::default(), place)
 }
 
-/// [`converted`]; with `writes_back` of an object that a result is written back into.
+/// [`converted`] of an argument for which more is done than reading it.
 #[cold]
 pub(crate) fn converted_for(
     x: SEXP,
     expected: &Expected<'_>,
-    writes_back: bool,
+    purpose: Purpose,
     place: &mut dyn FnMut() -> Result<Device>,
 ) -> Result<Converted> {
-    convert_for(x, expected, writes_back, place, None)?.ok_or_else(|| no_array(x, expected.path))
+    convert_for(x, expected, purpose, place, None)?.ok_or_else(|| no_array(x, expected.path))
 }
 
 /// [`data_of`] of what a converter gave: a vector without dimensions has one, unless it stands for a scalar.

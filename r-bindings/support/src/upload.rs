@@ -23,9 +23,9 @@ use dispatch_runtime::{Array, DType, Device, HostArray, HostView};
 use crate::data::{Data, EXPECTED, Shape, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::given::buffer_of;
 use crate::make::na_real;
-use crate::root::Root;
-use crate::{Arg, convert, describe, memory};
+use crate::{Arg, arg, buffer, convert, describe, memory};
 
 /// Which values are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +60,15 @@ pub fn allowed(data: &Data<'_>, dtype: DType) -> bool {
     }
 }
 
-/// What a converter makes of data that is none of R's, with the shape and the dtype that were asked for; none if it is
-/// R's data.
+/// A buffer, not protected, of what a converter makes of data that is none of R's, with the shape and the dtype that were asked
+/// for; none if it is R's data. Values that the dtype does not hold are refused in any case.
 pub fn converted(
     data: Arg<'_>,
     dtype: Option<DType>,
     shape: Option<&[i64]>,
     device: Device,
-) -> Result<Option<Root>> {
+    check: bool,
+) -> Result<Option<SEXP>> {
     if Data::is_one(data.get()) {
         return Ok(None);
     }
@@ -78,7 +79,17 @@ pub fn converted(
         None => expected,
     };
     match convert::convert(data.get(), &expected, &mut || Ok(device), None)? {
-        Some(made) => Ok(Some(made.into_value())),
+        Some(made) => {
+            let check = if check { Check::Lost } else { Check::Wrong };
+            let buffer = || match buffer_of(made.get())? {
+                Some(buffer) => Ok(buffer),
+                None => {
+                    let value = savvy::Sexp(made.get());
+                    buffer::wrap(upload_value(arg(&value, data.name()), dtype, shape, device, check)?)
+                }
+            };
+            buffer().map(Some).map_err(|fault| made.blame(fault, data.name()))
+        }
         None => {
             let why = convert::none_for(data.get(), None)?;
             let got = format!("{}{why}", describe::value(data.get()));
@@ -98,6 +109,16 @@ pub fn upload(
     check: bool,
 ) -> Result<Array> {
     let check = if check { Check::Lost } else { Check::Nothing };
+    upload_value(data, dtype, shape, device, check)
+}
+
+fn upload_value(
+    data: Arg<'_>,
+    dtype: Option<DType>,
+    shape: Option<&[i64]>,
+    device: Device,
+    check: Check,
+) -> Result<Array> {
     if ALTREP(data.get()) != 0 {
         if let Some(array) = upload_compact(data.get(), dtype, shape, device, check)? {
             return Ok(array);

@@ -307,7 +307,7 @@ test_that("copy = \"never\" refuses data of R, for a converter and for calls", {
   with_converter("a", ones, {
     expect_identical(dispatch(d, list(x)), list(1:2))
     expect_fault(with_copy("never", dispatch(d, list(x))), "converter", "may not copy")
-    expect_fault(with_copy("sometimes", dispatch(d, list(x))), "value", "\"sometimes\"", "copy")
+    expect_fault(with_copy("sometimes", dispatch(d, list(x))), "value", "\"sometimes\"", "policy")
     expect_identical(dispatch(d, list(x)), list(1:2))
   })
 })

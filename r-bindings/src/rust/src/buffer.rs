@@ -2,7 +2,6 @@
 
 use dispatch_r::buffer::{self, wait};
 use dispatch_r::client::{device_object, read_device};
-use dispatch_r::given::buffer_of;
 use dispatch_r::runtime::{Aval, DType, HostArray, HostView};
 use dispatch_r::{
     arg, as_array, as_raw, converted, describe, entry, make, memory, upload, zeros, Arg, Fault, Result, SEXP,
@@ -24,13 +23,9 @@ fn rs_buffer(
         let check = arg(&check, "check").flag()?;
         let device = read_device(arg(&device, "device"))?;
         let given = arg(&data, "data");
-        let Some(made) = converted(given, dtype, shape.as_deref(), device)? else {
-            return buffer::wrap(upload(given, dtype, shape.as_deref(), device, check)?);
-        };
-        let made = savvy::Sexp(made.get());
-        match buffer_of(made.0)? {
+        match converted(given, dtype, shape.as_deref(), device, check)? {
             Some(buffer) => Ok(buffer),
-            None => buffer::wrap(upload(arg(&made, "data"), dtype, shape.as_deref(), device, check)?),
+            None => buffer::wrap(upload(given, dtype, shape.as_deref(), device, check)?),
         }
     })
 }

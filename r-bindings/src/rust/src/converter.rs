@@ -105,9 +105,9 @@ fn rs_converters(scope: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
 
 /// Sets the copy policy of calls; what it was, `NULL` for none.
 #[savvy]
-fn rs_copy_policy(copy: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+fn rs_copy_policy(policy: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        let policy = arg(&copy, "copy").optional().map(convert::policy).transpose()?;
+        let policy = arg(&policy, "policy").optional().map(convert::policy).transpose()?;
         match convert::set_copy(policy) {
             Some(before) => Ok(make::string(convert::policy_name(before))?.release()),
             None => Ok(ffi::nil()),

@@ -8,7 +8,7 @@ use dispatch_runtime::engine::pjrt::codes;
 use dispatch_runtime::{DType, Device};
 use smallvec::SmallVec;
 
-use super::call::{self, Converted};
+use super::call::{self, Converted, Purpose};
 use crate::arg::slice;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -23,7 +23,7 @@ pub(super) struct Told<'a> {
     dtypes: SmallVec<[DType; 4]>,
     dims: Option<SmallVec<[Option<i64>; 4]>>,
     device: (*const c_void, i32),
-    writes_back: bool,
+    purpose: Purpose,
 }
 
 impl Told<'_> {
@@ -47,7 +47,7 @@ impl Told<'_> {
             dtypes: codes.iter().map(dtype).collect::<Result<_>>()?,
             dims: dims.map(|dims| dims.iter().map(|&n| (n >= 0).then_some(n)).collect()),
             device: (wanted.client, wanted.device),
-            writes_back: wanted.writes_back != 0,
+            purpose: Purpose { writes_back: wanted.writes_back != 0, donated: wanted.donated != 0 },
         })
     }
 
@@ -88,6 +88,7 @@ impl Wanted {
             client,
             device,
             writes_back: 0,
+            donated: 0,
         }
     }
 }
@@ -102,7 +103,7 @@ pub(crate) unsafe extern "C" fn convert_by(
         // SAFETY: the caller's struct, which states its size; its texts and lists live during the call.
         let told = unsafe { Told::read(expected)? };
         let mut place = || device_named(told.device.0, told.device.1);
-        let made = call::convert_for(x, &told.expected(), told.writes_back, &mut place, None)?;
+        let made = call::convert_for(x, &told.expected(), told.purpose, &mut place, None)?;
         let object = match &made {
             Some(made) => make::list(&[made.get(), made.converter()])?.release(),
             None => nil(),
@@ -153,12 +154,12 @@ impl Room {
         table: &Table,
         x: SEXP,
         expected: &Expected<'_>,
-        writes_back: bool,
+        purpose: Purpose,
         device: Device,
     ) -> Result<Option<Converted>> {
         let wanted = Wanted::new(expected);
         let mut told = wanted.told(self.name(device.client())?, device.index() as i32);
-        told.writes_back = writes_back.into();
+        (told.writes_back, told.donated) = (purpose.writes_back.into(), purpose.donated.into());
         let mut pair = nil();
         // SAFETY: struct and pointer are ours; the caller keeps `x`.
         done(table, unsafe { (table.convert)(x, &told, &mut pair) })?;

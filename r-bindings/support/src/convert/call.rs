@@ -15,6 +15,15 @@ use crate::root::Root;
 use crate::upload;
 use crate::{buffer, shared, view};
 
+/// What becomes of an argument beside being read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Purpose {
+    /// A result is written back into the object, which must not be read-only then.
+    pub writes_back: bool,
+    /// A program may write into the array, which must not be the object's own memory then.
+    pub donated: bool,
+}
+
 /// What came of an object, kept as long as this lives.
 pub(crate) struct Converted {
     value: Root,
@@ -42,11 +51,6 @@ impl Converted {
         self.value.get()
     }
 
-    /// The value alone.
-    pub fn into_value(self) -> Root {
-        self.value
-    }
-
     /// The converter's description.
     pub fn name(&self) -> String {
         Function::description(self.converter.get())
@@ -71,16 +75,24 @@ impl Converted {
     /// An error that concerns this argument says where the value came from.
     #[cold]
     pub fn blame(&self, fault: Fault, path: &str) -> Fault {
-        match fault {
-            Fault::Condition(mut condition) if condition.argument.as_deref() == Some(path) => {
-                let name = self.name();
-                if !condition.message.contains(&format!("`{name}`")) {
-                    condition.message = format!("{}, given by the converter `{name}`", condition.message);
-                }
-                Fault::Condition(condition)
+        blame(fault, path, &self.name())
+    }
+}
+
+/// An error that concerns this argument, or a part of it, says which converter gave the value.
+#[cold]
+fn blame(fault: Fault, path: &str, name: &str) -> Fault {
+    let concerns = |argument: &str| {
+        argument.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('$'))
+    };
+    match fault {
+        Fault::Condition(mut condition) if condition.argument.as_deref().is_some_and(concerns) => {
+            if !condition.message.contains(&format!("`{name}`")) {
+                condition.message = format!("{}, given by the converter `{name}`", condition.message);
             }
-            fault => fault,
+            Fault::Condition(condition)
         }
+        fault => fault,
     }
 }
 
@@ -108,20 +120,20 @@ pub(crate) fn convert(
     place: &mut dyn FnMut() -> Result<Device>,
     scope: Option<&Scope>,
 ) -> Result<Option<Converted>> {
-    convert_for(x, expected, false, place, scope)
+    convert_for(x, expected, Purpose::default(), place, scope)
 }
 
-/// [`convert`]; with `writes_back` of an object that a result is written back into, which must not be read-only then.
+/// [`convert`] of an argument for which more is done than reading it.
 #[cold]
 pub(crate) fn convert_for(
     x: SEXP,
     expected: &Expected<'_>,
-    writes_back: bool,
+    purpose: Purpose,
     place: &mut dyn FnMut() -> Result<Device>,
     scope: Option<&Scope>,
 ) -> Result<Option<Converted>> {
     if let Some((room, table)) = shared::room() {
-        return room.convert(table, x, expected, writes_back, place()?);
+        return room.convert(table, x, expected, purpose, place()?);
     }
     let levels = registry::levels(scope);
     if let Levels::Idle = levels {
@@ -141,11 +153,12 @@ pub(crate) fn convert_for(
     // Before the function runs, which may remove its converter.
     let converter = Root::new(entry.converter().list)?;
     let value = Function::convert_in(converter.get(), x, &expected)?;
-    if writes_back && view::is_read_only(value.get())? {
+    if purpose.writes_back && view::is_read_only(value.get())? {
         let why = "gave data that is read-only, and a result is written back into it";
         return Err(expected.error(format!("the converter `{}` {why}", entry.description())).into());
     }
-    let (value, copied) = checked(value, &expected, entry.description(), place)?;
+    let (value, copied) = checked(value, &expected, purpose, entry.description(), place)
+        .map_err(|fault| blame(fault, expected.path, entry.description()))?;
     entry.count(copied);
     Ok(Some(Converted { value, converter }))
 }
@@ -169,11 +182,20 @@ pub(crate) fn none_for(x: SEXP, scope: Option<&Scope>) -> Result<String> {
 fn checked(
     value: Root,
     expected: &Expected<'_>,
+    purpose: Purpose,
     converter: &str,
     place: &mut dyn FnMut() -> Result<Device>,
 ) -> Result<(Root, u64)> {
     if view::is(value.get()) {
-        let (buffer, copied) = view::to_buffer(value.get(), expected, converter, expected.copy, place()?)?;
+        let policy = match (purpose.donated, expected.copy) {
+            (true, CopyPolicy::Never) => {
+                let why = "may not copy, but a program may write into this argument";
+                return Err(expected.error(format!("the converter `{converter}` {why}")).into());
+            }
+            (true, _) => CopyPolicy::Always,
+            (false, policy) => policy,
+        };
+        let (buffer, copied) = view::to_buffer(value.get(), expected, converter, policy, place()?)?;
         return Ok((Root::new(buffer)?, copied));
     }
     match given(value.get())? {
@@ -199,10 +221,19 @@ fn checked(
         }
         None => {
             let wanted = "a logical, integer, double, integer64 or complex vector or array, a PJRTBuffer, an AnvlArray, or a PJRTHostView";
-            let got = describe::value(value.get());
+            let mut got = describe::value(value.get());
+            if is_dead(value.get()) {
+                got += " that was released or is from another session";
+            }
             Err(expected.error(format!("the converter `{converter}` gave {got}, expected {wanted}")).into())
         }
     }
+}
+
+/// Whether a value is a handle of something that is no more.
+fn is_dead(x: SEXP) -> bool {
+    // SAFETY: the type is that of external pointers.
+    TYPEOF(x) == EXTPTRSXP && unsafe { R_ExternalPtrAddr(x) }.is_null()
 }
 
 fn check_array(array: &Array, expected: &Expected<'_>, converter: &str) -> Result<()> {

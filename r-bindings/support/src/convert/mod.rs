@@ -25,7 +25,7 @@ mod object;
 mod registry;
 
 pub(crate) use border::{convert_by, convert_out_by, no_converter_by};
-pub(crate) use call::{Converted, Given, convert, convert_for, convert_out, none_for};
+pub(crate) use call::{Converted, Given, Purpose, convert, convert_for, convert_out, none_for};
 pub use functions::{running_path, set_handler};
 pub use native::Native;
 pub(crate) use native::{forget_natives, register_by, remove_by};

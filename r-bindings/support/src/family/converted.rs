@@ -7,7 +7,7 @@ use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
 use dispatch_runtime::{DType, Device};
 use smallvec::SmallVec;
 
-use crate::convert::{Converted, convert_out};
+use crate::convert::{Converted, Purpose, convert_out};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::given;
@@ -18,7 +18,7 @@ pub(super) struct Wanted {
     dtypes: SmallVec<[DType; 4]>,
     /// None: sizes of any number.
     shape: Option<SmallVec<[Option<i64>; 4]>>,
-    writes_back: bool,
+    purpose: Purpose,
 }
 
 impl Wanted {
@@ -30,8 +30,11 @@ impl Wanted {
             (None, DTypeSpec::Any) => SmallVec::new(),
             (None, class) => DType::ALL.iter().copied().filter(|&dtype| class.allows(dtype)).collect(),
         };
-        let writes_back = scope.fields[field].leaf.as_ref().is_some_and(|leaf| leaf.write_back.is_some());
-        Wanted { dtypes, shape: sizes(scope, field), writes_back }
+        let purpose = match scope.fields[field].leaf.as_ref() {
+            Some(leaf) => Purpose { writes_back: leaf.write_back.is_some(), donated: leaf.donate },
+            None => Purpose::default(),
+        };
+        Wanted { dtypes, shape: sizes(scope, field), purpose }
     }
 }
 
@@ -76,7 +79,7 @@ impl Conversions {
             Some(shape) => expected.shape(shape),
             None => expected,
         };
-        let is = given::converted_for(value, &expected, wanted.writes_back, place)?;
+        let is = given::converted_for(value, &expected, wanted.purpose, place)?;
         let made = is.get();
         self.0.borrow_mut().push(Conversion { path, original: value, is, back: None });
         Ok(made)

@@ -328,6 +328,8 @@ pub struct ConvertExpected {
     pub device: i32,
     /// 1 if a result is written back into the object, which must not be read-only then.
     pub writes_back: i32,
+    /// 1 if a program may write into the array, which must not be the object's own memory then.
+    pub donated: i32,
 }
 
 /// A converter that is a function of a package in Rust or C, called on R's thread.

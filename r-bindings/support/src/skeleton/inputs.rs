@@ -6,11 +6,12 @@ use smallvec::SmallVec;
 
 use super::Skeleton;
 use crate::arg::Arg;
+use crate::convert::Purpose;
 use crate::data::Data;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{array_of, converted, converted_data, data_of, host_dtype};
+use crate::given::{array_of, converted, converted_data, converted_for, data_of, host_dtype};
 use crate::upload::{Check, upload_data};
 
 /// As many as most skeletons take, without an allocation.
@@ -23,9 +24,10 @@ pub(super) fn for_slots(skeleton: &Skeleton, given: Arg<'_>) -> Result<Few<Array
     let slots = skeleton.inputs();
     let order = places(skeleton, &names)?;
     let mut arrays = Few::new();
-    for ((slot, wanted), place) in skeleton.names().zip(slots).zip(order) {
+    let slots = skeleton.names().zip(slots).zip(skeleton.donated());
+    for (((slot, wanted), donated), place) in slots.zip(order) {
         let path = slot.map_or_else(|| in_order(place), str::to_owned);
-        arrays.push(one(values[place], wanted, &path, skeleton.device())?);
+        arrays.push(one(values[place], (wanted, donated), &path, skeleton.device())?);
     }
     Ok(arrays)
 }
@@ -92,31 +94,32 @@ fn wrong_count(skeleton: &Skeleton, got: usize, missing: Option<usize>) -> Fault
 }
 
 /// The array for a slot; what it is compared with comes later, but for R's data, which is uploaded here.
-fn one(value: SEXP, wanted: &Aval, path: &str, device: Device) -> Result<Array> {
+fn one(value: SEXP, (wanted, donated): (&Aval, bool), path: &str, device: Device) -> Result<Array> {
     if let Some(array) = array_of(value, path)? {
         return Ok(array);
     }
     let Some((data, shape)) = data_of(value, Some(wanted.rank()))? else {
-        return object(value, wanted, path, device);
+        return object(value, (wanted, donated), path, device);
     };
     bare(data, &shape, wanted, path, device)
 }
 
 /// An object that a converter makes an array of.
 #[cold]
-fn object(value: SEXP, wanted: &Aval, path: &str, device: Device) -> Result<Array> {
+fn object(value: SEXP, (wanted, donated): (&Aval, bool), path: &str, device: Device) -> Result<Array> {
     let dims: Few<Option<i64>> = wanted.shape().iter().map(|&n| Some(n)).collect();
     let dtypes = [wanted.dtype()];
     let expected = Expected::new(path).dtypes(&dtypes).shape(&dims);
-    let made = converted(value, &expected, &mut || Ok(device))?;
-    let array = match array_of(made.get(), path)? {
+    let purpose = Purpose { donated, ..Purpose::default() };
+    let made = converted_for(value, &expected, purpose, &mut || Ok(device))?;
+    let array = || match array_of(made.get(), path)? {
         Some(array) => Ok(array),
         None => match converted_data(made.get(), Some(wanted.rank()))? {
             Some((data, shape)) => bare(data, &shape, wanted, path, device),
             None => Err(made.not_known()),
         },
     };
-    array.map_err(|fault| made.blame(fault, path))
+    array().map_err(|fault| made.blame(fault, path))
 }
 
 /// Data of R for a slot.
