@@ -372,17 +372,21 @@ test_that("100 000 conversions leave nothing behind", {
   register_converter("a", function(x, expected) pjrt_buffer(c(1, 2, 3)), description = "a")
   run <- function(n) for (i in seq_len(n)) dispatch(e$d, list(x, x))
   # The allocator takes what it needs for the buffers that wait for R's collector.
-  run(25000)
+  run(10000)
   gc()
   live <- rs_live_bytes()
   cells <- sum(gc()[, 1])
-  memory <- resident()
-  run(50000)
-  gc()
+  growth <- vapply(1:3, function(round) {
+    memory <- resident()
+    run(25000)
+    gc()
+    resident() - memory
+  }, 0)
   expect_equal(sum(gc()[, 1]), cells, tolerance = 0.01)
   expect_lte(rs_live_bytes(), live)
-  # An array that is left behind takes some hundred bytes, and so many of them much more than this.
-  expect_lt(resident() - memory, 8 * 2^20)
+  # An array that is left behind takes some hundred bytes, and so many of them more than this in each round. What the
+  # allocator takes for a thread that is late, it takes in one.
+  expect_lt(min(growth), 4 * 2^20)
 })
 
 test_that("conversions are right while R collects all the time", {
