@@ -180,9 +180,10 @@ fn a_failure_to_write_back_is_an_error_and_the_source_stays() {
     let (family, converters) = (Double::new(&client()), Converters::new());
     let _kept = converters.register_type("cells", Cells(AtomicUsize::new(0))).unwrap();
     let cell = Cell(Mutex::new(vec![1.0, 2.0]));
-    for message in
-        ["argument `x`: the disk is full", "argument `x`: the converter `cells` panicked: a bad day"]
-    {
+    for message in [
+        "argument `x`: the converter `cells` failed: the disk is full",
+        "argument `x`: the converter `cells` panicked: a bad day",
+    ] {
         assert_eq!(family.call(converters.object(&cell)).unwrap_err().to_string(), message);
         assert_eq!(*cell.0.lock().unwrap(), [1.0, 2.0]);
     }
