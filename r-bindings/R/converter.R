@@ -121,9 +121,9 @@ with_converter <- function(class, convert_in, expr, convert_out = NULL, descript
 #' converter_descriptions()
 #' set_converter_status("sequence to integer", FALSE)
 #' converter_status()
-#' set_converter_status(1, TRUE)
+#' set_converter_status("sequence to integer", TRUE)
 #' converters()
-#' remove_converter(1)
+#' remove_converter("sequence to integer")
 converters <- function(scope = NULL) {
   columns <- rs_converters(scope)
   data.frame(columns, stringsAsFactors = FALSE)
