@@ -164,11 +164,6 @@ impl<'a> Object<'a> {
     fn opened(&self) -> &Opened<'a> {
         self.opened.get().expect("a call opens its objects first")
     }
-
-    /// What the converter gave; the object is open.
-    pub(crate) fn described(&self) -> &Described<'a> {
-        &self.opened().described
-    }
 }
 
 impl<'a> Opened<'a> {
@@ -459,7 +454,7 @@ impl Convertible for Object<'_> {
     }
 
     fn converted(&self) -> Input<'_> {
-        let described = self.described();
+        let described = &self.opened().described;
         match described.as_array() {
             Some(array) => Input::Array(array),
             None => Input::Host(described.view().expect("what is no array is data of the host")),

@@ -42,7 +42,7 @@ pub use compat::Lent;
 pub use compile::CompileOptions;
 #[doc(hidden)]
 pub use donors::mark_donors;
-#[cfg(any(feature = "graph", test))]
+#[cfg(feature = "graph")]
 pub(crate) use donors::take_results;
 pub use engine::PjrtEngine;
 pub use executable::PjrtExecutable;
