@@ -23,8 +23,8 @@
 #' Missing values are what R has for them, in `f64` a `NA`; in an integer type they are an error. A `big.matrix` is taken as its
 #' memory is, where the least number of a type stands for `NA`.
 #'
-#' Vectors in a compact form such as `1:1e8`, whose elements R makes when they are needed, are brought to a device piece by
-#' piece by [pjrt_buffer()] and [dispatch()]; they stay compact.
+#' Long vectors in a compact form such as `1:1e8`, whose elements R makes when they are needed, are brought to a device piece by
+#' piece, wherever data of R is taken; they stay compact.
 #'
 #' @section What is copied:
 #' A dense matrix, a `big.matrix`, an array of numpy and a mapped array are copied once, from where they lie to the device. On a

@@ -1,5 +1,7 @@
 //! What R data is to us: the element types that R has.
 
+mod compact;
+
 use std::slice;
 
 use crate::arg::Arg;
@@ -7,6 +9,8 @@ use crate::describe;
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::unwind::protect;
+
+pub use compact::Compact;
 
 /// What messages call data.
 pub(crate) const EXPECTED: &str = "a logical, integer, double, integer64, complex or raw vector or array";
@@ -24,39 +28,84 @@ pub enum Data<'a> {
     Integer64(&'a [i64]),
     /// Complex numbers.
     Complex(&'a [[f64; 2]]),
+    /// Elements that R has not made yet.
+    Compact(Compact<'a>),
+}
+
+/// The element types that R has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Of [`Data::Logical`].
+    Logical,
+    /// Of [`Data::Integer`].
+    Integer,
+    /// Of [`Data::Double`].
+    Double,
+    /// Of [`Data::Integer64`].
+    Integer64,
+    /// Of [`Data::Complex`].
+    Complex,
+}
+
+impl Type {
+    /// That of a vector; none if it is of another type or class.
+    #[inline]
+    fn of(x: SEXP) -> Option<Type> {
+        Some(match TYPEOF(x) {
+            REALSXP if Rf_isObject(x) != 0 => {
+                return describe::has_class(x, "integer64").then_some(Type::Integer64);
+            }
+            _ if Rf_isObject(x) != 0 => return None,
+            LGLSXP => Type::Logical,
+            INTSXP => Type::Integer,
+            REALSXP => Type::Double,
+            CPLXSXP => Type::Complex,
+            _ => return None,
+        })
+    }
+
+    /// The type in R's words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Type::Logical => "logical",
+            Type::Integer => "integer",
+            Type::Double => "double",
+            Type::Integer64 => "integer64",
+            Type::Complex => "complex",
+        }
+    }
 }
 
 impl<'a> Data<'a> {
-    /// Reads a vector; none if it is of another type or class.
+    /// Reads a vector; none if it is of another type or class. A long one in a compact form stays so.
     ///
     /// # Safety
     ///
     /// R keeps `x` alive and unchanged for `'a`.
     #[inline]
     pub unsafe fn read(x: SEXP) -> Result<Option<Data<'a>>> {
-        // SAFETY: the elements are of the type that R says.
-        unsafe {
-            if Rf_isObject(x) != 0 {
-                let is_integer64 = TYPEOF(x) == REALSXP && describe::has_class(x, "integer64");
-                return Ok(if is_integer64 { Some(Data::Integer64(elements(x)?)) } else { None });
+        let Some(kind) = Type::of(x) else { return Ok(None) };
+        if ALTREP(x) != 0 {
+            // SAFETY: by the caller's promise.
+            if let Some(compact) = unsafe { Compact::of(x, kind)? } {
+                return Ok(Some(Data::Compact(compact)));
             }
-            Ok(Some(match TYPEOF(x) {
-                LGLSXP => Data::Logical(elements(x)?),
-                INTSXP => Data::Integer(elements(x)?),
-                REALSXP => Data::Double(elements(x)?),
-                CPLXSXP => Data::Complex(elements(x)?),
-                _ => return Ok(None),
-            }))
         }
+        // SAFETY: the elements are of the type that R says.
+        Ok(Some(unsafe {
+            match kind {
+                Type::Logical => Data::Logical(elements(x)?),
+                Type::Integer => Data::Integer(elements(x)?),
+                Type::Double => Data::Double(elements(x)?),
+                Type::Integer64 => Data::Integer64(elements(x)?),
+                Type::Complex => Data::Complex(elements(x)?),
+            }
+        }))
     }
 
-    /// Whether [`Data::read`] gives something. What R has not made of a vector is not made for this.
+    /// Whether [`Data::read`] gives something.
     pub(crate) fn is_one(x: SEXP) -> bool {
-        match TYPEOF(x) {
-            REALSXP if Rf_isObject(x) != 0 => describe::has_class(x, "integer64"),
-            LGLSXP | INTSXP | REALSXP | CPLXSXP => Rf_isObject(x) == 0,
-            _ => false,
-        }
+        Type::of(x).is_some()
     }
 
     /// [`Data::read`] of an argument, which R keeps.
@@ -74,6 +123,7 @@ impl<'a> Data<'a> {
             Data::Double(x) => x.len(),
             Data::Integer64(x) => x.len(),
             Data::Complex(x) => x.len(),
+            Data::Compact(x) => x.len(),
         }
     }
 
@@ -82,15 +132,22 @@ impl<'a> Data<'a> {
         self.len() == 0
     }
 
+    /// The type of the elements.
+    #[inline]
+    pub fn kind(&self) -> Type {
+        match self {
+            Data::Logical(_) => Type::Logical,
+            Data::Integer(_) => Type::Integer,
+            Data::Double(_) => Type::Double,
+            Data::Integer64(_) => Type::Integer64,
+            Data::Complex(_) => Type::Complex,
+            Data::Compact(x) => x.kind(),
+        }
+    }
+
     /// The type in R's words.
     pub fn name(&self) -> &'static str {
-        match self {
-            Data::Logical(_) => "logical",
-            Data::Integer(_) => "integer",
-            Data::Double(_) => "double",
-            Data::Integer64(_) => "integer64",
-            Data::Complex(_) => "complex",
-        }
+        self.kind().name()
     }
 }
 

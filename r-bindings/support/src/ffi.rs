@@ -93,6 +93,7 @@ unsafe extern "C" {
     pub fn LOGICAL_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut c_int) -> Length;
     pub fn INTEGER_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut c_int) -> Length;
     pub fn REAL_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut f64) -> Length;
+    pub fn COMPLEX_GET_REGION(x: SEXP, from: Length, n: Length, to: *mut [f64; 2]) -> Length;
     pub fn COMPLEX_RO(x: SEXP) -> *const [f64; 2];
     pub fn COMPLEX(x: SEXP) -> *mut [f64; 2];
 

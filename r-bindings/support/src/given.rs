@@ -6,7 +6,7 @@ use dispatch_runtime::convert::Expected;
 use dispatch_runtime::{Array, DType, Device};
 
 use crate::convert::{self, Converted, Purpose, convert_for};
-use crate::data::{Data, Shape, shape_of};
+use crate::data::{Data, Shape, Type, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::{anvl, buffer, describe};
@@ -47,7 +47,7 @@ pub(crate) fn other_backend(backend: SEXP, path: &dyn fmt::Display) -> Fault {
 
 /// The R data that a value is, with the shape that it has where this rank is wanted.
 pub(crate) fn data_of<'a>(x: SEXP, rank: Option<usize>) -> Result<Option<(Data<'a>, Shape)>> {
-    // SAFETY: R keeps what a call is given, and changes none of it while it waits; what it has not made yet it makes now.
+    // SAFETY: R keeps what a call is given, and changes none of it while it waits.
     let Some(data) = (unsafe { Data::read(x)? }) else { return Ok(None) };
     // SAFETY: the value is a vector; its dimensions are among its attributes.
     let shape = unsafe {
@@ -59,12 +59,12 @@ pub(crate) fn data_of<'a>(x: SEXP, rank: Option<usize>) -> Result<Option<(Data<'
 
 /// The dtype that R data has in a key.
 pub(crate) fn host_dtype(data: &Data<'_>) -> DType {
-    match data {
-        Data::Logical(_) => DType::Bool,
-        Data::Integer(_) => DType::I32,
-        Data::Double(_) => DType::F64,
-        Data::Integer64(_) => DType::I64,
-        Data::Complex(_) => DType::C128,
+    match data.kind() {
+        Type::Logical => DType::Bool,
+        Type::Integer => DType::I32,
+        Type::Double => DType::F64,
+        Type::Integer64 => DType::I64,
+        Type::Complex => DType::C128,
     }
 }
 

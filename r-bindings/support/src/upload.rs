@@ -13,14 +13,13 @@ mod check;
 mod compact;
 mod place;
 
-pub(crate) use compact::compact;
 pub(crate) use place::place;
 
 use dispatch_runtime::convert::Expected;
 use dispatch_runtime::host::Element;
 use dispatch_runtime::{Array, DType, Device, HostArray, HostView};
 
-use crate::data::{Data, EXPECTED, Shape, shape_of};
+use crate::data::{Data, EXPECTED, Shape, Type, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::given::buffer_of;
@@ -41,22 +40,22 @@ pub enum Check {
 
 /// The dtype of R data that names none.
 pub fn default_dtype(data: &Data<'_>) -> DType {
-    match data {
-        Data::Logical(_) => DType::Bool,
-        Data::Integer(_) => DType::I32,
-        Data::Double(_) => DType::F32,
-        Data::Integer64(_) => DType::I64,
-        Data::Complex(_) => DType::C64,
+    match data.kind() {
+        Type::Logical => DType::Bool,
+        Type::Integer => DType::I32,
+        Type::Double => DType::F32,
+        Type::Integer64 => DType::I64,
+        Type::Complex => DType::C64,
     }
 }
 
 /// Whether R data can be uploaded at a dtype.
 pub fn allowed(data: &Data<'_>, dtype: DType) -> bool {
-    match data {
-        Data::Logical(_) => dtype == DType::Bool,
-        Data::Integer(_) | Data::Integer64(_) => dtype != DType::Bool,
-        Data::Double(_) => true,
-        Data::Complex(_) => dtype.is_complex(),
+    match data.kind() {
+        Type::Logical => dtype == DType::Bool,
+        Type::Integer | Type::Integer64 => dtype != DType::Bool,
+        Type::Double => true,
+        Type::Complex => dtype.is_complex(),
     }
 }
 
@@ -119,11 +118,6 @@ fn upload_value(
     device: Device,
     check: Check,
 ) -> Result<Array> {
-    if ALTREP(data.get()) != 0 {
-        if let Some(array) = upload_compact(data.get(), dtype, shape, device, check)? {
-            return Ok(array);
-        }
-    }
     let values = Data::of(data)?;
     // SAFETY: the argument is a vector.
     let own = unsafe { shape_of(data.get())? };
@@ -133,24 +127,6 @@ fn upload_value(
     };
     let dtype = dtype.unwrap_or_else(|| default_dtype(&values));
     upload_data(values, dtype, &shape, device, check, data.name())
-}
-
-/// [`compact`] in the shape that was asked for.
-#[cold]
-fn upload_compact(
-    x: SEXP,
-    dtype: Option<DType>,
-    shape: Option<&[i64]>,
-    device: Device,
-    check: Check,
-) -> Result<Option<Array>> {
-    // SAFETY: what has a compact form is a vector.
-    let own = unsafe { shape_of(x)? };
-    let shape = match shape {
-        None => own,
-        Some(shape) => fitting(shape, Rf_xlength(x) as usize)?,
-    };
-    compact(x, dtype, &shape, device, check)
 }
 
 /// A shape that was asked for, if the data fits or is one element.
@@ -170,7 +146,7 @@ fn fitting(shape: &[i64], length: usize) -> Result<Shape> {
 
 /// Refuses data that the dtype does not hold, as [`Check::Wrong`] says.
 pub(crate) fn check(values: &Data<'_>, dtype: DType, path: &str) -> Result<()> {
-    check::all(*values, dtype, false, path)
+    Check::Wrong.all(*values, dtype, path)
 }
 
 /// Copies R data to a device; it has as many elements as the shape says, or one. `path` is for messages.
@@ -186,16 +162,17 @@ pub fn upload_data(
         return Err(Fault::argument(
             "dtype",
             path,
-            match values {
-                Data::Logical(_) => "dtype bool for logical data".to_owned(),
-                Data::Complex(_) => "dtype c64 or c128 for complex data".to_owned(),
+            match values.kind() {
+                Type::Logical => "dtype bool for logical data".to_owned(),
+                Type::Complex => "dtype c64 or c128 for complex data".to_owned(),
                 _ => format!("any dtype but bool for {} data", values.name()),
             },
             dtype,
         ));
     }
-    if check != Check::Nothing {
-        check::all(values, dtype, check == Check::Lost, path)?;
+    // What has to be made first is made once, piece by piece, to be checked and copied.
+    if !matches!(values, Data::Compact(_)) {
+        check.all(values, dtype, path)?;
     }
     let to = Target { shape, device, fills: values.len() == 1 && shape.iter().any(|&n| n != 1) };
     macro_rules! number {
@@ -224,6 +201,7 @@ pub fn upload_data(
         Data::Complex(values) => {
             to.convert(values, |[re, im]| num_complex::Complex { re: re as f32, im: im as f32 })
         }
+        Data::Compact(values) => compact::upload(values, dtype, shape, device, check, path),
     }
     .map_err(|fault| fault.in_argument(path))
 }

@@ -110,23 +110,3 @@ test_that("a view that was saved is an error", {
   view <- unserialize(serialize(host_view(1:3, "i32"), NULL))
   expect_fault(brought(view), "dead", "from another session")
 })
-
-test_that("vectors in a compact form are uploaded as such", {
-  is_compact <- function(x) any(grepl("compact", utils::capture.output(.Internal(inspect(x)))))
-  x <- 1:200000
-  expect_identical(as.vector(as_array(pjrt_buffer(x))), seq_len(200000))
-  expect_identical(sum(as_array(pjrt_buffer(x, "f64", shape = c(400, 500)))[2, ]), sum(seq(2, by = 400, length.out = 500)))
-  expect_true(is_compact(x))
-  # What is lost is told of as in other vectors.
-  expect_fault(pjrt_buffer(x, "i8", check = TRUE), "value", "128 as element 128")
-})
-
-test_that("a buffer of a compact vector can be donated", {
-  program <- pjrt_program(c(
-    "func.func @main(%a: tensor<100000xi32> {jax.buffer_donor = true}) -> tensor<100000xi32> {",
-    "  %r = stablehlo.add %a, %a : tensor<100000xi32>", "  return %r : tensor<100000xi32>", "}"
-  ))
-  exec <- pjrt_compile(program)
-  x <- pjrt_buffer(1:100000)
-  expect_identical(as.vector(as_array(pjrt_execute(exec, x))), 2L * 1:100000)
-})

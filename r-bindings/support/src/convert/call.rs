@@ -7,7 +7,7 @@ use super::functions::Function;
 use super::object::Object;
 use super::registry::{self, Levels, Scope};
 use crate::anvl;
-use crate::data::{Data, Shape, shape_of};
+use crate::data::{Data, Shape, Type, shape_of};
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -293,10 +293,10 @@ fn wrong(expected: &Expected<'_>, converter: &str, got: &str) -> Fault {
 
 /// The bytes of an element.
 fn element(data: &Data<'_>) -> u64 {
-    match data {
-        Data::Logical(_) | Data::Integer(_) => 4,
-        Data::Double(_) | Data::Integer64(_) => 8,
-        Data::Complex(_) => 16,
+    match data.kind() {
+        Type::Logical | Type::Integer => 4,
+        Type::Double | Type::Integer64 => 8,
+        Type::Complex => 16,
     }
 }
 

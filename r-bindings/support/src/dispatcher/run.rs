@@ -14,7 +14,6 @@ use crate::data::{Data, Shape};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::unwind::protect;
-use crate::upload::compact;
 use crate::{Check, memory, runs, upload_data};
 
 impl Call<'_> {
@@ -84,12 +83,6 @@ impl Call<'_> {
         for (i, (leaf, dtype)) in self.leaves().iter().zip(&program.uploads).enumerate() {
             let Some(dtype) = *dtype else { continue };
             let shape: Shape = self.aval(*leaf).shape_i64().collect();
-            if ALTREP(leaf.value) != 0 {
-                if let Some(array) = compact(leaf.value, Some(dtype), &shape, program.device, Check::Wrong)? {
-                    temporary.push(array);
-                    continue;
-                }
-            }
             // SAFETY: the leaf was checked to be a vector, which the arguments keep. R runs no code here but its own, to
             // make elements that it has not made yet.
             let data = unsafe { Data::read(leaf.value)? }.expect("a leaf that was checked");

@@ -7,7 +7,7 @@ use dispatch_runtime::ffi::registry::{self, Platform, Registration};
 use dispatch_runtime::ffi::{AnyBuffer, AnyBufferMut, Attr, Dictionary, Error, RemainingArgs, RemainingRets};
 use dispatch_runtime::{Array, Aval, Client, DType, Element, HostArray, HostView};
 
-use crate::data::{Data, shape_of};
+use crate::data::{Data, Type, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::floats::Ieee;
@@ -193,9 +193,9 @@ fn write(mut result: AnyBufferMut<'_>, value: SEXP, path: &str) -> Result<()> {
     let own = unsafe { shape_of(value)? };
     let is_scalar = shape.is_empty() && data.len() == 1;
     if !allowed(&data, dtype) {
-        let only = match data {
-            Data::Logical(_) => "bool",
-            Data::Complex(_) => "complex numbers",
+        let only = match data.kind() {
+            Type::Logical => "bool",
+            Type::Complex => "complex numbers",
             _ => "numbers",
         };
         return wrong(format!("{} data, which become {only} only", data.name()));

@@ -3,20 +3,36 @@
 use dispatch_runtime::host::{Converted, Element};
 use dispatch_runtime::{DType, Error, HostView};
 
-use super::Cast;
+use super::{Cast, Check};
 use crate::arg::number;
 use crate::data::Data;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 
+impl Check {
+    /// Refuses the first value that would be lost.
+    pub(super) fn all(self, values: Data<'_>, dtype: DType, path: &str) -> Result<()> {
+        self.piece(values, &Search { dtype, path, before: 0 })
+    }
+
+    /// [`Check::all`] of a part of the data.
+    pub(super) fn piece(self, values: Data<'_>, search: &Search<'_>) -> Result<()> {
+        match self {
+            Check::Nothing => Ok(()),
+            Check::Wrong => look_through(values, false, search),
+            Check::Lost => look_through(values, true, search),
+        }
+    }
+}
+
 /// Refuses the first value that would be lost. If not `strict`, a missing value may become `NaN`, and a float type may
 /// round integers.
-pub(super) fn all(values: Data<'_>, dtype: DType, strict: bool, path: &str) -> Result<()> {
+fn look_through(values: Data<'_>, strict: bool, check: &Search<'_>) -> Result<()> {
+    let dtype = check.dtype;
     let real = matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64);
     let is_float = real || dtype.is_complex();
     // As `f64` and `c128` a missing value stays what it is.
     let holds_na = matches!(dtype, DType::F64 | DType::C128) || (is_float && !strict);
-    let check = Check { dtype, path };
     match values {
         Data::Logical(x) => check.missing(x.iter().position(|&x| x == NA_INTEGER)),
         Data::Integer(x) => {
@@ -53,6 +69,9 @@ pub(super) fn all(values: Data<'_>, dtype: DType, strict: bool, path: &str) -> R
                 format!("{}{plus}{}i", number(x.re), number(x.im))
             })
         }
+        Data::Compact(x) => x.pieces(|before, piece| {
+            look_through(piece, strict, &Search { before: check.before + before, ..*check })
+        }),
     }
 }
 
@@ -94,18 +113,22 @@ fn as_float(x: i64, dtype: DType) -> f64 {
     }
 }
 
-struct Check<'a> {
-    dtype: DType,
-    path: &'a str,
+/// What values are looked through for.
+pub(super) struct Search<'a> {
+    pub dtype: DType,
+    /// For messages.
+    pub path: &'a str,
+    /// The number of elements before the first of the values.
+    pub before: usize,
 }
 
-impl Check<'_> {
+impl Search<'_> {
     fn missing(&self, at: Option<usize>) -> Result<()> {
         match at {
             None => Ok(()),
             Some(i) => Err(self.refused(
                 format!("no missing values, which {} does not hold", self.dtype),
-                format!("NA as element {}", i + 1),
+                format!("NA as element {}", self.before + i + 1),
             )),
         }
     }
@@ -140,7 +163,7 @@ impl Check<'_> {
             None => Ok(()),
             Some(i) => Err(self.refused(
                 format!("integers that {dtype} holds without rounding"),
-                format!("{} as element {}", text(values[i]), i + 1),
+                format!("{} as element {}", text(values[i]), self.before + i + 1),
             )),
         }
     }
@@ -158,7 +181,7 @@ impl Check<'_> {
             Err(Error::Value { expected, .. }) => expected,
             _ => format!("a value that {} holds", self.dtype),
         };
-        Err(self.refused(expected, format!("{} as element {}", text(values[i]), i + 1)))
+        Err(self.refused(expected, format!("{} as element {}", text(values[i]), self.before + i + 1)))
     }
 
     #[cold]

@@ -4,6 +4,7 @@ use dispatch_runtime::DType;
 
 use super::Cast;
 use crate::data::Data;
+use crate::fault::Result;
 
 /// How many rows are gone through at a time, so that what is read and written stays in the processor's cache.
 const ROWS: usize = 64;
@@ -15,7 +16,17 @@ const ROWS: usize = 64;
 ///
 /// `to` has room for all elements of the shape, aligned, and apart from the values; with `start` there are at most as many
 /// values as the shape has. The dtype is [allowed](super::allowed).
-pub(crate) unsafe fn place(values: Data<'_>, dtype: DType, to: *mut u8, shape: &[i64], start: usize) {
+///
+/// # Errors
+///
+/// Those of R, where it has to make the values first: some may be written then.
+pub(crate) unsafe fn place(
+    values: Data<'_>,
+    dtype: DType,
+    to: *mut u8,
+    shape: &[i64],
+    start: usize,
+) -> Result<()> {
     let to = To { to, shape, start };
     macro_rules! number {
         ($values:expr) => {
@@ -51,7 +62,13 @@ pub(crate) unsafe fn place(values: Data<'_>, dtype: DType, to: *mut u8, shape: &
         Data::Complex(values) => unsafe {
             to.lay(values, |[re, im]| num_complex::Complex { re: re as f32, im: im as f32 });
         },
+        Data::Compact(values) => {
+            // SAFETY: as above; the pieces follow each other.
+            return values
+                .pieces(|before, piece| unsafe { place(piece, dtype, to.to, shape, start + before) });
+        }
     }
+    Ok(())
 }
 
 struct To<'a> {

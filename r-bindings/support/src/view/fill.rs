@@ -49,19 +49,23 @@ pub fn fill(view: Arg<'_>, values: Arg<'_>, start: Arg<'_>, rows: bool) -> Resul
     }
     check_type(&data, view.dtype, values)?;
     upload::check(&data, view.dtype, values.name())?;
+    // R may run code of others to make the elements of a vector in a compact form: nobody else fills the view meanwhile.
+    view.is_finished.set(true);
     // SAFETY: the memory has room for all elements of the shape, and is written to on this thread only. Rows follow each
     // other in it.
-    unsafe {
+    let placed = unsafe {
         if rows {
             let mut part = view.shape.clone();
             if let Some(first) = part.first_mut() {
                 *first = (data.len() / row.max(1)) as i64;
             }
-            upload::place(data, view.dtype, memory.data().add(done * view.dtype.size()), &part, 0);
+            upload::place(data, view.dtype, memory.data().add(done * view.dtype.size()), &part, 0)
         } else {
-            upload::place(data, view.dtype, memory.data(), &view.shape, done);
+            upload::place(data, view.dtype, memory.data(), &view.shape, done)
         }
-    }
+    };
+    view.is_finished.set(false);
+    placed?;
     by_rows.set(rows);
     count.set(done + data.len());
     Ok(count.get())
