@@ -138,9 +138,9 @@
   .Call(savvy_rs_converter_end__impl, `around`)
 }
 
-# The R function that makes what gets the errors of a converter's functions.
-`rs_converter_handler` <- function(`function`) {
-  .Call(savvy_rs_converter_handler__impl, `function`)
+# The R functions that make what gets the errors of a converter's functions, and that find the package whose code calls.
+`rs_converter_functions` <- function(`handler`, `finder`) {
+  .Call(savvy_rs_converter_functions__impl, `handler`, `finder`)
 }
 
 # The path of the argument that a function of this converter runs for; `NULL` if none runs.
@@ -153,9 +153,9 @@
   .Call(savvy_rs_converter_set__impl, `id`, `is_number`, `active`, `scope`)
 }
 
-# The columns of `converters()`.
-`rs_converters` <- function(`scope`) {
-  .Call(savvy_rs_converters__impl, `scope`)
+# The columns of `converters()`, with `all` of those of every call and of packages.
+`rs_converters` <- function(`scope`, `all`) {
+  .Call(savvy_rs_converters__impl, `scope`, `all`)
 }
 
 # Sets the copy policy of calls; what it was, `NULL` for none.

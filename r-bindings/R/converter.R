@@ -2,7 +2,8 @@
 #'
 #' A converter lets objects of a class be arguments wherever an array is one: of [dispatch()], of the functions that are made of
 #' Rust ([dispatch_family]), of skeletons ([run()]) and of [pjrt_buffer()]. `register_converter()` registers one for all calls of
-#' the session, or for those of one dispatcher, `with_converter()` for the evaluation of an expression.
+#' the session, for those of one dispatcher, or for those from the code of one package; `with_converter()` one for the evaluation
+#' of an expression.
 #'
 #' @section The way in:
 #' `convert_in(x, expected)` gets the object and a list of what the argument has to be:
@@ -28,9 +29,17 @@
 #'
 #' @section Which converter:
 #' One for the first class of the object comes before one for the second, and so on in the order of [class()], or, for
-#' S4 objects, of the classes that theirs extends; those with a predicate come last. Where that leaves several, one of
-#' `with_converter()` comes before one of the dispatcher, and that before one for all calls. Two that are equal in all that are
-#' an error that names both. Converters that are not active are ignored.
+#' S4 objects, of the classes that theirs extends; those with a predicate come last. Where that leaves several, the nearest is
+#' taken:
+#'
+#' | scope | registered by | counts |
+#' |---|---|---|
+#' | a call | `with_converter()` | while the expression is evaluated, the innermost first |
+#' | a dispatcher | `scope = dispatcher` | in its calls |
+#' | a package | `scope = "famglm"` | where code of the package calls |
+#' | all | `scope = NULL` | everywhere |
+#'
+#' Two that are equal in all that are an error that names both. Converters that are not active are ignored.
 #'
 #' Arrays and R data that the consumer takes anyway are never looked up, so that converters cost nothing where they are not used.
 #' Of other objects without a class attribute the implicit class counts, as `"character"`.
@@ -39,7 +48,15 @@
 #' With `copy = "never"` a call is an error if the data would have to be copied, as R data always is; with `"if_needed"` it is
 #' copied if there is no other way; with `"always"` it is copied even so. [with_copy()] says it for calls.
 #'
-#' @section Packages:
+#' @section The code of a package:
+#' A call is from the code of the package whose function calls [dispatch()], [run()] or [pjrt_buffer()]; the functions that are
+#' made of Rust are code of their package themselves. Where a function of R's own packages is between, such as [lapply()], it is
+#' the package whose function called that. An argument is code of whoever wrote it: in `fit(pjrt_buffer(x))`, written in a script,
+#' `x` is not converted by the converters of the package that has `fit()`, and neither is what a function of a script converts that
+#' a package calls. A package that is named as a scope need not be loaded, or installed, yet; the converter stays when it is unloaded
+#' unless it belongs to it.
+#'
+#' @section Whose it is:
 #' A converter belongs to the package in whose namespace `convert_in` was defined, and goes when that is unloaded. Packages register
 #' theirs in `.onLoad()`. Registering and removing is possible at any time, also while a converter runs: a call goes on with the
 #' one that it has found. R functions run on R's own thread, and may dispatch calls themselves.
@@ -50,7 +67,8 @@
 #' @param description A string that tells the converter from others, for people and as the name of it.
 #' @param predicate In place of a class: a function of an object that gives whether the converter is for it.
 #' @param copy Whether data may be copied: `"if_needed"`, `"never"` or `"always"`, see below.
-#' @param scope A [dispatcher()] for whose calls the converter is, `NULL` for all calls.
+#' @param scope The calls that the converter is for: those of a [dispatcher()]; those from the code of a package, given by its name or
+#'   its namespace; `NULL` for all. See below.
 #' @param expr An expression.
 #' @return `register_converter()` a `PJRTConverter`, invisibly, which names the converter to [remove_converter()] and
 #'   [set_converter_status()]. `with_converter()` the value of the expression.
@@ -72,6 +90,13 @@
 #' # Only here, and before the other one:
 #' with_converter("sequence", function(x, expected) rev(seq_len(x)) / 10, dispatch(total, list(x = sequence)))
 #'
+#' # In the calls of this dispatcher, and from the code of a package:
+#' of_total <- register_converter("sequence", function(x, expected) 0, description = "nothing", scope = total)
+#' register_converter("sequence", function(x, expected) 1, description = "one", scope = "somepackage")
+#' dispatch(total, list(x = sequence))
+#'
+#' remove_converter(of_total)
+#' remove_converter("one", scope = "somepackage")
 #' remove_converter("sequence to integer")
 register_converter <- function(class, convert_in, convert_out = NULL, description, predicate = NULL, copy = "if_needed",
                                scope = NULL) {
@@ -79,6 +104,7 @@ register_converter <- function(class, convert_in, convert_out = NULL, descriptio
     raise_("argument", "argument `description`: expected a string that tells the converter from others, got none", "description")
   }
   converter_checked(class, convert_in, convert_out, predicate)
+  scope <- converter_scope(scope)
   package <- converter_package(convert_in, parent.frame())
   id <- rs_register_converter(class, convert_in, convert_out, description, predicate, copy, package, scope, FALSE)
   forget_with(package)
@@ -104,7 +130,10 @@ with_converter <- function(class, convert_in, expr, convert_out = NULL, descript
 #'
 #' @param id Which converter: its position in `converters()`, its description, or what [register_converter()] gave.
 #' @param active Whether the converter is to be used.
-#' @param scope A [dispatcher()] whose own converters are meant, `NULL` for those of all calls.
+#' @param scope Which converters are meant: those of a [dispatcher()], or of a package, by its name or its namespace; `NULL` for those
+#'   of all calls.
+#' @param all Whether to list those of all calls and those of all packages, with the package in the column `scope`, `NA` for all
+#'   calls.
 #' @return `converters()` a data frame with a row for each converter: its `class`, `NA` if it has a predicate, `description`,
 #'   `package` (`NA` if it is none's), whether it is `active`, whether it is `native`, that is a function of a package in Rust, how
 #'   many objects it has converted in `calls`, and the `bytes_copied` on the host for them. `converter_count()` how many there are,
@@ -124,23 +153,25 @@ with_converter <- function(class, convert_in, expr, convert_out = NULL, descript
 #' set_converter_status("sequence to integer", TRUE)
 #' converters()
 #' remove_converter("sequence to integer")
-converters <- function(scope = NULL) {
-  columns <- rs_converters(scope)
-  data.frame(columns, stringsAsFactors = FALSE)
+converters <- function(scope = NULL, all = FALSE) {
+  if (isTRUE(all) && !is.null(scope)) {
+    refuse(scope, "NULL where `all` is TRUE", "scope")
+  }
+  data.frame(rs_converters(converter_scope(scope), all), stringsAsFactors = FALSE)
 }
 
 #' @rdname converters
 #' @export
-converter_count <- function(scope = NULL) length(rs_converters(scope)$active)
+converter_count <- function(scope = NULL) length(converter_columns(scope)$active)
 
 #' @rdname converters
 #' @export
-converter_descriptions <- function(scope = NULL) rs_converters(scope)$description
+converter_descriptions <- function(scope = NULL) converter_columns(scope)$description
 
 #' @rdname converters
 #' @export
 converter_status <- function(scope = NULL) {
-  columns <- rs_converters(scope)
+  columns <- converter_columns(scope)
   status <- columns$active
   names(status) <- columns$description
   status
@@ -193,7 +224,9 @@ with_copy <- function(policy, expr) {
 format.PJRTConverter <- function(x, ...) {
   of <- if (is.null(x$class)) "" else sprintf(" for class \"%s\"", x$class)
   from <- if (is.null(x$package)) "" else sprintf(", package %s", x$package)
-  sprintf("<PJRTConverter \"%s\"%s%s>", x$description, of, from)
+  calls <- if (is.character(x$scope)) paste("package", x$scope) else if (!is.null(x$scope)) "a dispatcher"
+  within <- if (is.null(calls)) "" else sprintf(", in calls of %s", calls)
+  sprintf("<PJRTConverter \"%s\"%s%s%s>", x$description, of, from, within)
 }
 
 #' @export
@@ -237,9 +270,38 @@ converter_package <- function(convert_in, caller) {
 # Which converter is meant: `id` for Rust, whether it is the number of one, and the scope that it is in.
 converter_named <- function(id, scope) {
   if (inherits(id, "PJRTConverter")) {
-    return(list(id = id$id, is_number = TRUE, scope = scope %||% id$scope))
+    return(list(id = id$id, is_number = TRUE, scope = converter_scope(scope) %||% id$scope))
   }
-  list(id = id, is_number = FALSE, scope = scope)
+  list(id = id, is_number = FALSE, scope = converter_scope(scope))
+}
+
+# A scope as Rust takes it, which refuses what is none: of a namespace it is the name.
+converter_scope <- function(scope) {
+  if (is.environment(scope) && isNamespace(scope)) getNamespaceName(scope)[[1L]] else scope
+}
+
+converter_columns <- function(scope) rs_converters(converter_scope(scope), FALSE)
+
+# The package whose code calls: that of the function that has called one of these packages; `NULL` for a script's. From caller to
+# caller, since an argument is evaluated inside of the function that it is for, but is code of whoever wrote it. Called from Rust.
+calling_package <- function(passed_over) {
+  parents <- sys.parents()
+  frame <- sys.nframe() - 1L
+  while (frame > 0L) {
+    f <- sys.function(frame)
+    # What `eval()` evaluates has a frame of its own, by a primitive: it is code of where it is evaluated.
+    env <- topenv(if (is.primitive(f)) sys.frame(frame) else environment(f))
+    if (identical(env, globalenv())) {
+      return(NULL)
+    }
+    if (isNamespace(env)) {
+      package <- getNamespaceName(env)[[1L]]
+      if (!package %in% passed_over) return(package)
+    }
+    # A caller that has returned is not known: then it is the frame before.
+    frame <- if (parents[[frame]] < frame) parents[[frame]] else frame - 1L
+  }
+  NULL
 }
 
 # What gets the errors of the functions of a converter, made when it is registered. `converter` is the list of them.

@@ -190,8 +190,8 @@ SEXP savvy_rs_converter_end__impl(SEXP c_arg__around) {
     return handle_result(res);
 }
 
-SEXP savvy_rs_converter_handler__impl(SEXP c_arg__function) {
-    SEXP res = savvy_rs_converter_handler__ffi(c_arg__function);
+SEXP savvy_rs_converter_functions__impl(SEXP c_arg__handler, SEXP c_arg__finder) {
+    SEXP res = savvy_rs_converter_functions__ffi(c_arg__handler, c_arg__finder);
     return handle_result(res);
 }
 
@@ -205,8 +205,8 @@ SEXP savvy_rs_converter_set__impl(SEXP c_arg__id, SEXP c_arg__is_number, SEXP c_
     return handle_result(res);
 }
 
-SEXP savvy_rs_converters__impl(SEXP c_arg__scope) {
-    SEXP res = savvy_rs_converters__ffi(c_arg__scope);
+SEXP savvy_rs_converters__impl(SEXP c_arg__scope, SEXP c_arg__all) {
+    SEXP res = savvy_rs_converters__ffi(c_arg__scope, c_arg__all);
     return handle_result(res);
 }
 
@@ -652,10 +652,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_compiles_noted__impl", (DL_FUNC) &savvy_rs_compiles_noted__impl, 0},
     {"savvy_rs_compiles_watch__impl", (DL_FUNC) &savvy_rs_compiles_watch__impl, 0},
     {"savvy_rs_converter_end__impl", (DL_FUNC) &savvy_rs_converter_end__impl, 1},
-    {"savvy_rs_converter_handler__impl", (DL_FUNC) &savvy_rs_converter_handler__impl, 1},
+    {"savvy_rs_converter_functions__impl", (DL_FUNC) &savvy_rs_converter_functions__impl, 2},
     {"savvy_rs_converter_path__impl", (DL_FUNC) &savvy_rs_converter_path__impl, 1},
     {"savvy_rs_converter_set__impl", (DL_FUNC) &savvy_rs_converter_set__impl, 4},
-    {"savvy_rs_converters__impl", (DL_FUNC) &savvy_rs_converters__impl, 1},
+    {"savvy_rs_converters__impl", (DL_FUNC) &savvy_rs_converters__impl, 2},
     {"savvy_rs_copy_policy__impl", (DL_FUNC) &savvy_rs_copy_policy__impl, 1},
     {"savvy_rs_describe__impl", (DL_FUNC) &savvy_rs_describe__impl, 1},
     {"savvy_rs_device__impl", (DL_FUNC) &savvy_rs_device__impl, 2},

@@ -177,6 +177,7 @@ typedef struct pjrtdispatch_new_converter {
                        void (*tell)(void *to, const char *text), void *to);
     void *data;
     void (*release)(void *data); /* once, when nobody uses `data` any more, also if the converter is refused */
+    const char *scope; /* the package for calls from whose code it is; NULL if it is for all */
 } pjrtdispatch_new_converter;
 
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */

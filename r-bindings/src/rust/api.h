@@ -30,10 +30,10 @@ SEXP savvy_rs_compile__ffi(SEXP c_arg__program, SEXP c_arg__options, SEXP c_arg_
 SEXP savvy_rs_compiles_noted__ffi(void);
 SEXP savvy_rs_compiles_watch__ffi(void);
 SEXP savvy_rs_converter_end__ffi(SEXP c_arg__around);
-SEXP savvy_rs_converter_handler__ffi(SEXP c_arg__function);
+SEXP savvy_rs_converter_functions__ffi(SEXP c_arg__handler, SEXP c_arg__finder);
 SEXP savvy_rs_converter_path__ffi(SEXP c_arg__id);
 SEXP savvy_rs_converter_set__ffi(SEXP c_arg__id, SEXP c_arg__is_number, SEXP c_arg__active, SEXP c_arg__scope);
-SEXP savvy_rs_converters__ffi(SEXP c_arg__scope);
+SEXP savvy_rs_converters__ffi(SEXP c_arg__scope, SEXP c_arg__all);
 SEXP savvy_rs_copy_policy__ffi(SEXP c_arg__policy);
 SEXP savvy_rs_describe__ffi(SEXP c_arg__x);
 SEXP savvy_rs_device__ffi(SEXP c_arg__device, SEXP c_arg__argument);

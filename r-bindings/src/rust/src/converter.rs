@@ -1,20 +1,20 @@
 //! Converters.
 
-use dispatch_r::convert::{self, Registration};
-use dispatch_r::dispatcher::Dispatcher;
-use dispatch_r::{arg, entry, ffi, make, Arg, Result};
+use dispatch_r::convert::{self, Reach, Registration};
+use dispatch_r::{arg, entry, ffi, make, Result};
 use savvy::savvy;
 
-/// The dispatcher whose converters are meant; none for those of every call.
-fn dispatcher(scope: &savvy::Sexp) -> Result<Option<&Dispatcher>> {
-    arg(scope, "scope").optional().map(Arg::handle).transpose()
+/// Which converters are meant.
+fn reach(scope: &savvy::Sexp) -> Result<Reach<'_>> {
+    Reach::of(arg(scope, "scope"))
 }
 
-/// The R function that makes what gets the errors of a converter's functions.
+/// The R functions that make what gets the errors of a converter's functions, and that find the package whose code calls.
 #[savvy]
-fn rs_converter_handler(function: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+fn rs_converter_functions(handler: savvy::Sexp, finder: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        convert::set_handler(function.0)?;
+        convert::set_handler(handler.0)?;
+        convert::set_finder(finder.0)?;
         Ok(ffi::nil())
     })
 }
@@ -45,7 +45,7 @@ fn rs_register_converter(
         };
         let number = match arg(&begin, "begin").flag()? {
             true => convert::begin_scope(&what)? as f64,
-            false => convert::register(&what, dispatcher(&scope)?)? as f64,
+            false => convert::register(&what, &reach(&scope)?)? as f64,
         };
         Ok(make::double(number)?.release())
     })
@@ -68,7 +68,7 @@ fn rs_remove_converter(
     scope: savvy::Sexp,
 ) -> savvy::Result<savvy::Sexp> {
     entry(|| {
-        convert::remove(arg(&id, "id"), arg(&is_number, "is_number").flag()?, dispatcher(&scope)?)?;
+        convert::remove(arg(&id, "id"), arg(&is_number, "is_number").flag()?, &reach(&scope)?)?;
         Ok(ffi::nil())
     })
 }
@@ -92,15 +92,21 @@ fn rs_converter_set(
 ) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let (is_number, active) = (arg(&is_number, "is_number").flag()?, arg(&active, "active").flag()?);
-        let was = convert::set_active(arg(&id, "id"), is_number, active, dispatcher(&scope)?)?;
+        let was = convert::set_active(arg(&id, "id"), is_number, active, &reach(&scope)?)?;
         Ok(make::flag(was)?.release())
     })
 }
 
-/// The columns of `converters()`.
+/// The columns of `converters()`, with `all` of those of every call and of packages.
 #[savvy]
-fn rs_converters(scope: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
-    entry(|| Ok(convert::about(dispatcher(&scope)?)?.release()))
+fn rs_converters(scope: savvy::Sexp, all: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let columns = match arg(&all, "all").flag()? {
+            true => convert::about_all()?,
+            false => convert::about(&reach(&scope)?)?,
+        };
+        Ok(columns.release())
+    })
 }
 
 /// Sets the copy policy of calls; what it was, `NULL` for none.

@@ -135,7 +135,7 @@ pub(crate) fn convert_for(
     if let Some((room, table)) = shared::room() {
         return room.convert(table, x, expected, purpose, place()?);
     }
-    let levels = registry::levels(scope);
+    let levels = registry::levels(scope)?;
     if let Levels::Idle = levels {
         return Ok(None);
     }
@@ -170,7 +170,7 @@ pub(crate) fn none_for(x: SEXP, scope: Option<&Scope>) -> Result<String> {
     if let Some((room, table)) = shared::room() {
         return room.no_converter(table, x);
     }
-    let levels = registry::all_levels(scope);
+    let levels = registry::all_levels(scope)?;
     if Rf_isObject(x) == 0 && levels.iter().all(Scope::is_empty) {
         return Ok(String::new());
     }

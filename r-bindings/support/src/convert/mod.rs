@@ -7,6 +7,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `registry.rs` | the registry, its scopes, and what stands in it |
+//! | `reach.rs` | the calls that a converter is for, and the package whose code calls |
 //! | `object.rs` | an object as the registry asks about it: its classes, S4 ones too, and predicates |
 //! | `call.rs` | `convert`: choose, call, check, count; `convert_out` for the way back |
 //! | `functions.rs` | calling the R functions, so that their errors name converter and argument |
@@ -22,6 +23,7 @@ mod call;
 mod functions;
 mod native;
 mod object;
+mod reach;
 mod registry;
 
 pub(crate) use border::{convert_by, convert_out_by, no_converter_by};
@@ -29,9 +31,11 @@ pub(crate) use call::{Converted, Given, Purpose, convert, convert_for, convert_o
 pub use functions::{running_path, set_handler};
 pub use native::Native;
 pub(crate) use native::{forget_natives, register_by, remove_by};
+pub use reach::{Reach, set_finder};
 pub(crate) use registry::Scope;
 pub use registry::{
-    Registration, about, begin_scope, end_scope, register, remove, remove_all_of, set_active, set_copy,
+    Registration, about, about_all, begin_scope, end_scope, register, remove, remove_all_of, set_active,
+    set_copy,
 };
 
 use dispatch_runtime::convert::CopyPolicy;

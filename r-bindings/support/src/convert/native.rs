@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::border::{Told, Wanted};
 use super::functions::Function;
+use super::reach::Reach;
 use super::registry;
 use crate::entry;
 use crate::fault::{Condition, Fault, Result};
@@ -37,6 +38,7 @@ pub struct Native {
     class: String,
     description: String,
     package: Option<String>,
+    scope: Option<String>,
     copy: CopyPolicy,
     way_in: Box<In>,
     way_back: Option<Box<Out>>,
@@ -65,6 +67,7 @@ impl Native {
             class: class.into(),
             description: description.into(),
             package: None,
+            scope: None,
             copy: CopyPolicy::IfNeeded,
             way_in: Box::new(way_in),
             way_back: None,
@@ -85,29 +88,37 @@ impl Native {
         Native { package: Some(package.into()), ..self }
     }
 
+    /// Makes it a converter for the calls from the code of a package only, such as the one that it belongs to. There it comes
+    /// before those for every call.
+    pub fn scope(self, package: &str) -> Native {
+        Native { scope: Some(package.into()), ..self }
+    }
+
     /// Whether data may be copied.
     pub fn copy(self, copy: CopyPolicy) -> Native {
         Native { copy, ..self }
     }
 
-    /// Registers it for every call; its number.
+    /// Registers it, for every call unless it has a [scope](Native::scope); its number.
     ///
     /// # Errors
     ///
-    /// The class or the description is empty, or has a NUL.
+    /// The class or the description is empty, a text has a NUL, or the scope is not the name of a package.
     pub fn register(self) -> Result<u64> {
         let text = |text: &str| {
             CString::new(text).map_err(|_| Fault::argument("value", "class", "texts without NUL", "another"))
         };
         let (class, description) = (text(&self.class)?, text(&self.description)?);
         let package = self.package.as_deref().map(text).transpose()?;
+        let scope = self.scope.as_deref().map(text).transpose()?;
+        let pointer = |text: &Option<CString>| text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
         let has_back = self.way_back.is_some();
         let functions = Box::new(Functions { way_in: self.way_in, way_back: self.way_back });
         let new = NewConverter {
             size: size_of::<NewConverter>(),
             class: class.as_ptr(),
             description: description.as_ptr(),
-            package: package.as_ref().map_or(std::ptr::null(), |package| package.as_ptr()),
+            package: pointer(&package),
             copy: match self.copy {
                 CopyPolicy::Never => 0,
                 CopyPolicy::IfNeeded => 1,
@@ -117,6 +128,7 @@ impl Native {
             convert_out: has_back.then_some(call_out),
             data: Box::into_raw(functions).cast(),
             release: Some(release),
+            scope: pointer(&scope),
         };
         let mut id = 0;
         match shared::room() {
@@ -236,7 +248,7 @@ impl Drop for Foreign {
 /// The struct states its size; its texts live during the call, its functions for ever.
 unsafe fn registered(new: *const NewConverter) -> Result<u64> {
     // SAFETY: by the caller's promise.
-    let (new, class, description, package) = unsafe {
+    let (new, class, description, package, scope) = unsafe {
         let new = read(new);
         let text = |text: *const c_char| (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy());
         (
@@ -244,21 +256,26 @@ unsafe fn registered(new: *const NewConverter) -> Result<u64> {
             text(new.class).unwrap_or_default(),
             text(new.description).unwrap_or_default(),
             text(new.package),
+            text(new.scope),
         )
     };
+    // First of all, as it releases the data, whatever comes of the rest.
+    let handle = Root::new(handle::wrap(Foreign(new))?)?;
     if new.convert_in.is_none() {
         return Err(Fault::argument("value", "convert_in", "a function", "none"));
     }
-    let has_back = new.convert_out.is_some();
+    let reach = match scope {
+        Some(scope) => Reach::package(scope.into_owned(), "scope")?,
+        None => Reach::All,
+    };
     let copy = match new.copy {
         0 => CopyPolicy::Never,
         2 => CopyPolicy::Always,
         _ => CopyPolicy::IfNeeded,
     };
-    let handle = Root::new(handle::wrap(Foreign(new))?)?;
-    let way_back = if has_back { handle.get() } else { nil() };
+    let way_back = if new.convert_out.is_some() { handle.get() } else { nil() };
     let list = Function::list([handle.get(), way_back, nil()], &description)?;
-    registry::add_native(&class, &description, package.as_deref(), copy, &list)
+    registry::add_native(&class, &description, package.as_deref(), copy, &reach, &list)
 }
 
 /// `register_converter` of the table.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use dispatch_runtime::convert::{self, CopyPolicy, Match, Registry, Which};
 
 use super::functions::Function;
+use super::reach::{self, Reach};
 use crate::arg::Arg;
-use crate::dispatcher::{Dispatcher, Kept};
+use crate::dispatcher::Kept;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
@@ -27,15 +28,19 @@ pub(super) type Entry = convert::Entry<Converter>;
 /// The converters of one scope.
 pub(crate) type Scope = Registry<Converter>;
 
-/// The converters that are there for every call, and those of [`begin_scope`], the last one last.
+/// The converters that are there for every call, those for the code of a package, and those of [`begin_scope`], the last one
+/// last.
 struct Scopes {
     global: OnceCell<Scope>,
+    /// By the names of the packages. They stay when the package goes: it may come back, and what is in them need not be its own.
+    packages: RefCell<Vec<(String, Scope)>>,
     calls: RefCell<Vec<Scope>>,
     copy: Cell<Option<CopyPolicy>>,
 }
 
 static SCOPES: MainThread<Scopes> = MainThread::new(Scopes {
     global: OnceCell::new(),
+    packages: RefCell::new(Vec::new()),
     calls: RefCell::new(Vec::new()),
     copy: Cell::new(None),
 });
@@ -55,20 +60,66 @@ pub(super) enum Levels {
 }
 
 /// The scopes that count for a call of a dispatcher with these converters of its own.
-pub(super) fn levels(own: Option<&Scope>) -> Levels {
+pub(super) fn levels(own: Option<&Scope>) -> Result<Levels> {
+    let package = of_calling_package(|scope| !scope.is_idle())?;
     let (calls, global) = (SCOPES.get().calls.borrow(), global());
-    let all = || calls.iter().rev().chain(own).chain(std::iter::once(global));
-    match calls.is_empty() && own.is_none() {
+    let all = || calls.iter().rev().chain(own).chain(&package).chain(std::iter::once(global));
+    Ok(match calls.is_empty() && own.is_none() && package.is_none() {
         _ if all().all(Scope::is_idle) => Levels::Idle,
         true => Levels::Global(global),
         false => Levels::Several(all().cloned().collect()),
-    }
+    })
 }
 
 /// [`levels`], also where no converter is active.
-pub(super) fn all_levels(own: Option<&Scope>) -> Vec<Scope> {
+pub(super) fn all_levels(own: Option<&Scope>) -> Result<Vec<Scope>> {
+    let package = of_calling_package(|scope| !scope.is_empty())?;
     let calls = SCOPES.get().calls.borrow();
-    calls.iter().rev().chain(own).chain(std::iter::once(global())).cloned().collect()
+    Ok(calls.iter().rev().chain(own).chain(&package).chain(std::iter::once(global())).cloned().collect())
+}
+
+/// The converters for the package whose code calls, if there are any that count. Only where some package has such is it asked
+/// which one calls, by R code, so that nothing is borrowed meanwhile.
+fn of_calling_package(counts: impl Fn(&Scope) -> bool) -> Result<Option<Scope>> {
+    let any = SCOPES.get().packages.borrow().iter().any(|(_, scope)| counts(scope));
+    if !any {
+        return Ok(None);
+    }
+    let Some(package) = reach::calling_package()? else { return Ok(None) };
+    Ok(of_package(&package).filter(counts))
+}
+
+fn of_package(package: &str) -> Option<Scope> {
+    let packages = SCOPES.get().packages.borrow();
+    packages.iter().find(|(name, _)| name == package).map(|(_, scope)| scope.clone())
+}
+
+/// The converters of a reach.
+fn scope_of(reach: &Reach<'_>) -> Scope {
+    match reach {
+        Reach::All => global().clone(),
+        Reach::Dispatcher(dispatcher) => dispatcher.own_scope().clone(),
+        Reach::Package(package) => of_package(package).unwrap_or_default(),
+    }
+}
+
+/// [`scope_of`], to register in.
+fn scope_for(reach: &Reach<'_>) -> Scope {
+    let scope = scope_of(reach);
+    if let Reach::Package(package) = reach {
+        let mut packages = SCOPES.get().packages.borrow_mut();
+        if packages.iter().all(|(name, _)| name != package) {
+            packages.push((package.clone(), scope.clone()));
+        }
+    }
+    scope
+}
+
+/// The converters for every call and for those of packages, each with the package.
+fn of_process() -> Vec<(Option<String>, Scope)> {
+    let packages = SCOPES.get().packages.borrow();
+    let packages = packages.iter().map(|(name, scope)| (Some(name.clone()), scope.clone()));
+    std::iter::once((None, global().clone())).chain(packages).collect()
 }
 
 /// What [`set_copy`] has set.
@@ -94,8 +145,8 @@ pub struct Registration<'a> {
 }
 
 impl Registration<'_> {
-    /// Registers it in a scope; its number.
-    fn register_in(&self, scope: &Scope, dispatcher: Option<&Dispatcher>) -> Result<u64> {
+    /// Registers it in a scope, which has this reach; its number.
+    fn register_in(&self, scope: &Scope, reach: &Reach<'_>) -> Result<u64> {
         let rule = match self.class.optional() {
             Some(class) => Match::class(class.string()?),
             None => Match::Predicate,
@@ -103,10 +154,10 @@ impl Registration<'_> {
         let description = self.description.string()?;
         let functions = [self.convert_in, self.convert_out, self.predicate].map(Arg::get);
         let list = Function::list(functions, &description)?;
-        let kept = match dispatcher {
+        let kept = match reach {
             // A root would keep the dispatcher for ever if the functions refer to it.
-            Some(dispatcher) => dispatcher.keep(list.get())?,
-            None => Kept::Root { _root: Root::new(list.get())? },
+            Reach::Dispatcher(dispatcher) => dispatcher.keep(list.get())?,
+            _ => Kept::Root { _root: Root::new(list.get())? },
         };
         let converter = Converter { list: list.get(), _kept: kept };
         let mut what =
@@ -126,19 +177,20 @@ fn add(scope: &Scope, what: convert::Registration<Converter>) -> Result<u64> {
     Ok(registered.keep())
 }
 
-/// Registers a converter for every call that is a function of a package in Rust; its number.
+/// Registers a converter that is a function of a package in Rust; its number.
 pub(super) fn add_native(
     class: &str,
     description: &str,
     package: Option<&str>,
     copy: CopyPolicy,
+    reach: &Reach<'_>,
     list: &Root,
 ) -> Result<u64> {
     let kept = Kept::Root { _root: Root::new(list.get())? };
     let converter = Converter { list: list.get(), _kept: kept };
     let what = convert::Registration::new(Match::class(class), description, converter).copy(copy);
     add(
-        global(),
+        &scope_for(reach),
         match package {
             Some(package) => what.package(package),
             None => what,
@@ -146,27 +198,20 @@ pub(super) fn add_native(
     )
 }
 
-/// Removes the converter of a number; whether it was there.
+/// Removes the converter of a number, unless it is one of a dispatcher; whether it was there.
 pub(super) fn remove_number(id: u64) -> bool {
-    global().remove(Which::Id(id)).is_ok()
+    of_process().iter().any(|(_, scope)| scope.remove(Which::Id(id)).is_ok())
 }
 
-/// Registers a converter for every call, or for those of a dispatcher; its number.
-pub fn register(what: &Registration<'_>, dispatcher: Option<&Dispatcher>) -> Result<u64> {
-    what.register_in(scope_of(dispatcher), dispatcher)
-}
-
-fn scope_of(dispatcher: Option<&Dispatcher>) -> &Scope {
-    match dispatcher {
-        Some(dispatcher) => dispatcher.own_scope(),
-        None => global(),
-    }
+/// Registers a converter; its number.
+pub fn register(what: &Registration<'_>, reach: &Reach<'_>) -> Result<u64> {
+    what.register_in(&scope_for(reach), reach)
 }
 
 /// Registers a converter before all others until [`end_scope`]; how many such scopes there are around it.
 pub fn begin_scope(what: &Registration<'_>) -> Result<usize> {
     let scope = Scope::new();
-    what.register_in(&scope, None)?;
+    what.register_in(&scope, &Reach::All)?;
     let mut calls = SCOPES.get().calls.borrow_mut();
     calls.push(scope);
     Ok(calls.len() - 1)
@@ -229,32 +274,47 @@ fn unknown(scope: &Scope, id: Arg<'_>, fault: Fault) -> Fault {
 }
 
 /// Removes a converter. Calls that use it go on.
-pub fn remove(id: Arg<'_>, is_id: bool, dispatcher: Option<&Dispatcher>) -> Result<()> {
-    let scope = scope_of(dispatcher);
-    let entry = find(scope, id, is_id)?;
+pub fn remove(id: Arg<'_>, is_id: bool, reach: &Reach<'_>) -> Result<()> {
+    let scope = scope_of(reach);
+    let entry = find(&scope, id, is_id)?;
     scope.remove(Which::Id(entry.id()))?;
     Ok(())
 }
 
-/// Removes the converters of a package; how many there were.
+/// Removes the converters that belong to a package, but for those of dispatchers; how many there were.
 pub fn remove_all_of(package: &str) -> usize {
-    let scope = global();
-    let entries = scope.entries();
-    let own = entries.iter().filter(|entry| entry.package() == Some(package));
-    own.filter(|entry| scope.remove(Which::Id(entry.id())).is_ok()).count()
+    let of_scope = |(_, scope): (_, Scope)| {
+        let entries = scope.entries();
+        let own = entries.iter().filter(|entry| entry.package() == Some(package));
+        own.filter(|entry| scope.remove(Which::Id(entry.id())).is_ok()).count()
+    };
+    of_process().into_iter().map(of_scope).sum()
 }
 
 /// Makes a converter active or not; whether it was.
-pub fn set_active(id: Arg<'_>, is_id: bool, active: bool, dispatcher: Option<&Dispatcher>) -> Result<bool> {
-    let scope = scope_of(dispatcher);
-    let entry = find(scope, id, is_id)?;
+pub fn set_active(id: Arg<'_>, is_id: bool, active: bool, reach: &Reach<'_>) -> Result<bool> {
+    let scope = scope_of(reach);
+    let entry = find(&scope, id, is_id)?;
     Ok(scope.set_active(Which::Id(entry.id()), active)?)
 }
 
 /// The columns of `converters()`, in the order of registration.
-pub fn about(dispatcher: Option<&Dispatcher>) -> Result<Root> {
-    let entries = scope_of(dispatcher).entries();
-    let entries: Vec<&Entry> = entries.iter().map(|entry| &**entry).collect();
+pub fn about(reach: &Reach<'_>) -> Result<Root> {
+    columns(&scope_of(reach).entries(), None)
+}
+
+/// [`about`] the converters for every call and those for packages, with the column `scope`.
+pub fn about_all() -> Result<Root> {
+    let mut all: Vec<(Option<String>, Arc<Entry>)> = Vec::new();
+    for (package, scope) in of_process() {
+        all.extend(scope.entries().iter().map(|entry| (package.clone(), entry.clone())));
+    }
+    all.sort_by_key(|(_, entry)| entry.id());
+    let (scopes, entries): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    columns(&entries, Some(&scopes))
+}
+
+fn columns(entries: &[Arc<Entry>], scopes: Option<&[Option<String>]>) -> Result<Root> {
     let texts = |get: &dyn Fn(&Entry) -> Option<String>| -> Result<Root> {
         let texts: Vec<Option<String>> = entries.iter().map(|entry| get(entry)).collect();
         make::optional_strings(&texts.iter().map(Option::as_deref).collect::<Vec<_>>())
@@ -268,7 +328,7 @@ pub fn about(dispatcher: Option<&Dispatcher>) -> Result<Root> {
         Match::Class(class) => Some(class.clone()),
         _ => None,
     };
-    let columns = [
+    let mut columns = vec![
         ("class", texts(&class)?),
         ("description", texts(&|entry| Some(entry.description().to_owned()))?),
         ("package", texts(&|entry| entry.package().map(str::to_owned))?),
@@ -277,6 +337,10 @@ pub fn about(dispatcher: Option<&Dispatcher>) -> Result<Root> {
         ("calls", numbers(&Entry::calls)?),
         ("bytes_copied", numbers(&Entry::bytes_copied)?),
     ];
+    if let Some(scopes) = scopes {
+        let scopes: Vec<Option<&str>> = scopes.iter().map(Option::as_deref).collect();
+        columns.push(("scope", make::optional_strings(&scopes)?));
+    }
     let columns: Vec<(&str, SEXP)> = columns.iter().map(|(name, column)| (*name, column.get())).collect();
     make::named_list(&columns)
 }

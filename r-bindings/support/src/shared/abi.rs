@@ -376,6 +376,8 @@ pub struct NewConverter {
     pub data: *mut c_void,
     /// Called once, when nobody will use `data` any more.
     pub release: Option<unsafe extern "C" fn(data: *mut c_void)>,
+    /// The package for calls from whose code it is; null if it is for all.
+    pub scope: *const c_char,
 }
 
 /// What a result is converted for.

@@ -32,6 +32,11 @@
   .Call(savvy_rs_own_device__impl, `x`)
 }
 
+# Registers a converter for the calls from the code of a package only: the numbers from 1 to the one that the object is.
+`rs_register_for` <- function(`package`) {
+  .Call(savvy_rs_register_for__impl, `package`)
+}
+
 `rs_same` <- function(`x`) {
   .Call(savvy_rs_same__impl, `x`)
 }

@@ -155,6 +155,11 @@ SEXP savvy_rs_plus__impl(SEXP c_arg__x, SEXP c_arg__y, SEXP c_arg__times) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_register_for__impl(SEXP c_arg__package) {
+    SEXP res = savvy_rs_register_for__ffi(c_arg__package);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_rotated__impl(SEXP c_arg__b, SEXP c_arg__c, SEXP c_arg__scale) {
     SEXP res = savvy_rs_rotated__ffi(c_arg__b, c_arg__c, c_arg__scale);
     return handle_result(res);
@@ -250,6 +255,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_own_device__impl", (DL_FUNC) &savvy_rs_own_device__impl, 1},
     {"savvy_rs_parts_of__impl", (DL_FUNC) &savvy_rs_parts_of__impl, 2},
     {"savvy_rs_plus__impl", (DL_FUNC) &savvy_rs_plus__impl, 3},
+    {"savvy_rs_register_for__impl", (DL_FUNC) &savvy_rs_register_for__impl, 1},
     {"savvy_rs_rotated__impl", (DL_FUNC) &savvy_rs_rotated__impl, 3},
     {"savvy_rs_same__impl", (DL_FUNC) &savvy_rs_same__impl, 1},
     {"savvy_rs_same_matrix__impl", (DL_FUNC) &savvy_rs_same_matrix__impl, 1},

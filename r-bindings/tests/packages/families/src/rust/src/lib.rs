@@ -10,7 +10,8 @@
 
 use std::cell::Cell;
 
-use dispatch_r::{arg, buffer, client, entry, MainThread};
+use dispatch_r::convert::Native;
+use dispatch_r::{arg, buffer, client, describe, entry, make, MainThread};
 use dispatch_runtime::prelude::*;
 use dispatch_runtime::Device;
 use savvy::savvy;
@@ -248,5 +249,20 @@ fn rs_hold(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     entry(|| {
         let new = arg(&x, "x").optional().map(buffer::get).transpose()?;
         Ok(dispatch_r::make::flag(HELD.get().replace(new).is_some())?.release())
+    })
+}
+
+/// Registers a converter for the calls from the code of a package only: the numbers from 1 to the one that the object is.
+#[savvy]
+fn rs_register_for(package: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let scope = arg(&package, "package").string()?;
+        let id = Native::new("counted", "numbers in Rust", |x, _| {
+            make::integers(1..=describe::whole_number(x).unwrap_or(0))
+        })
+        .package("families")
+        .scope(&scope)
+        .register()?;
+        Ok(make::double(id as f64)?.release())
     })
 }
