@@ -1,11 +1,14 @@
 //! One object: the converter for it is chosen, called, and what it gives is checked.
 
-use dispatch_runtime::convert::{CopyPolicy, Expected, Registry};
-use dispatch_runtime::{Array, DType, Device};
+use std::sync::Arc;
 
+use dispatch_runtime::convert::{CopyPolicy, Expected, Registry};
+use dispatch_runtime::{Array, DType, Device, Error};
+
+use super::chosen;
 use super::functions::Function;
 use super::object::Object;
-use super::registry::{self, Levels, Scope};
+use super::registry::{self, Entry, Levels, Scope};
 use crate::anvl;
 use crate::data::{Data, Shape, Type, shape_of};
 use crate::describe;
@@ -139,15 +142,7 @@ pub(crate) fn convert_for(
     if let Levels::Idle = levels {
         return Ok(None);
     }
-    let object = Object::of(x)?;
-    let chosen = match &levels {
-        Levels::Idle => Ok(None),
-        Levels::Global(global) => global.choose(&object, expected.path),
-        Levels::Several(levels) => Registry::choose_from(levels, &object, expected.path),
-    };
-    let Some(entry) = chosen.map_err(|error| object.failed().unwrap_or_else(|| error.into()))? else {
-        return Ok(None);
-    };
+    let Some(entry) = choose(x, &levels, expected.path)? else { return Ok(None) };
     let policy = registry::copy().unwrap_or(entry.copy());
     let expected = expected.copy(policy);
     // Before the function runs, which may remove its converter.
@@ -161,6 +156,30 @@ pub(crate) fn convert_for(
         .map_err(|fault| blame(fault, expected.path, entry.description()))?;
     entry.count(copied);
     Ok(Some(Converted { value, converter }))
+}
+
+/// The converter for an object.
+fn choose(x: SEXP, levels: &Levels, path: &str) -> Result<Option<Arc<Entry>>> {
+    let object = || Object::of(x);
+    let failed = |object: &Object, error: Error| object.failed().unwrap_or_else(|| error.into());
+    match levels {
+        Levels::Idle => Ok(None),
+        Levels::Several(levels) => {
+            let object = object()?;
+            Registry::choose_from(levels, &object, path).map_err(|error| failed(&object, error))
+        }
+        Levels::Global(global) => {
+            if let Some(entry) = chosen::again(x, global) {
+                return Ok(Some(entry));
+            }
+            let (object, version) = (object()?, global.version());
+            let entry = global.choose(&object, path).map_err(|error| failed(&object, error))?;
+            if let Some(entry) = &entry {
+                chosen::remember(x, version, entry)?;
+            }
+            Ok(entry)
+        }
+    }
 }
 
 /// What the error of an object that no converter is for ends with: why there is none, and those that are registered. Empty

@@ -105,17 +105,17 @@ impl Function {
         }
         let shared = shared()?;
         let told = told(expected)?;
-        let told = told.get();
         let running = Running { outer: RUNNING.get().get(), list, path: expected.path };
         let _running = running.begin();
         // SAFETY: what is made is protected until it is part of the call; the list is from `list`, and the caller keeps it.
         Root::make(|| unsafe {
+            Rf_protect(told);
             let call = Rf_protect(call_of(list, x, told));
             shared.handle(VECTOR_ELT(list, HANDLERS));
             let value = Rf_eval(call, R_GlobalEnv);
             empty(call);
             SET_VECTOR_ELT(list, CALL, call);
-            Rf_unprotect(1);
+            Rf_unprotect(2);
             value
         })
     }
@@ -224,28 +224,29 @@ struct Last {
 
 static LAST: MainThread<RefCell<Option<Last>>> = MainThread::new(RefCell::new(None));
 
-/// What is expected as a list of R, which nobody changes in place.
-fn told(expected: &Expected<'_>) -> Result<Root> {
+/// What is expected as a list of R, which nobody changes in place, and which is kept until something else is expected.
+fn told(expected: &Expected<'_>) -> Result<SEXP> {
     if let Some(last) = &*LAST.get().borrow() {
         let is_same = last.path == expected.path
             && last.dtypes[..] == *expected.dtypes
             && last.shape.as_deref() == expected.shape
             && last.copy == expected.copy;
         if is_same {
-            return Root::new(last.list.get());
+            return Ok(last.list.get());
         }
     }
     let list = new_told(expected)?;
+    let told = list.get();
     let last = Last {
         path: expected.path.to_owned(),
         dtypes: expected.dtypes.into(),
         shape: expected.shape.map(Into::into),
         copy: expected.copy,
-        list: Root::new(list.get())?,
+        list,
     };
     let before = LAST.get().replace(Some(last));
     drop(before);
-    Ok(list)
+    Ok(told)
 }
 
 #[cold]

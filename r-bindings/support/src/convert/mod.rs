@@ -9,6 +9,7 @@
 //! | `registry.rs` | the registry, its scopes, and what stands in it |
 //! | `reach.rs` | the calls that a converter is for, and the package whose code calls |
 //! | `object.rs` | an object as the registry asks about it: its classes, S4 ones too, and predicates |
+//! | `chosen.rs` | the converters that were chosen last, for the same classes again |
 //! | `call.rs` | `convert`: choose, call, check, count; `convert_out` for the way back |
 //! | `functions.rs` | calling the R functions, so that their errors name converter and argument |
 //! | `native.rs` | converters that are functions of a package in Rust or C |
@@ -20,6 +21,7 @@
 
 mod border;
 mod call;
+mod chosen;
 mod functions;
 mod native;
 mod object;

@@ -12,6 +12,9 @@ use super::{NodeKind, Tree};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Path(String);
 
+/// What stands for the first children.
+const FIRST: [&str; 8] = ["[[1]]", "[[2]]", "[[3]]", "[[4]]", "[[5]]", "[[6]]", "[[7]]", "[[8]]"];
+
 impl Path {
     /// The path of a value with this name, empty for none.
     pub fn new(root: &str) -> Path {
@@ -37,8 +40,10 @@ impl Path {
                 symbol(&mut self.0, name);
             }
             // Without the formatter, which takes longer than the rest.
-            None if child < 9 => self.0.extend(['[', '[', char::from(b'1' + child as u8), ']', ']']),
-            None => self.0.push_str(&format!("[[{}]]", child + 1)),
+            None => match FIRST.get(child) {
+                Some(text) => self.0.push_str(text),
+                None => self.0.push_str(&format!("[[{}]]", child + 1)),
+            },
         }
     }
 
