@@ -203,3 +203,27 @@ fn an_object_that_its_own_converter_passes_is_checked_for_each_use() {
     let error = Step::new(&client()).call(OBJECT.get().unwrap(), [1f32, 1.0, 1.0]).unwrap_err().to_string();
     assert!(error.contains("the object was passed where it is used in another way before"), "{error}");
 }
+
+#[test]
+fn a_converter_hears_how_the_slot_of_a_skeleton_has_its_data() {
+    struct Table([f32; 7]);
+    /// As the slot wants it, else row-major from the first element on.
+    fn table<'a>(table: &'a Table, expected: &Expected<'_>) -> Result<Described<'a>> {
+        Ok(Described::borrowed(match expected.layout {
+            Some(([1, 2], offset)) => HostView::strided(&table.0, &[2, 3], &[1, 2], offset)?,
+            _ => HostView::new(&table.0[..6], &[2, 3])?,
+        }))
+    }
+    let tables = Converters::new();
+    let _registered = tables.register_type("tables", table).unwrap();
+    let client = Client::cpu().unwrap();
+    let (columns, rows) = (SkeletonSlot::new(DType::F32, [2, 3]), SkeletonSlot::new(DType::F32, [2, 3]));
+    let columns = columns.strided([1, 2], 1);
+    let run = |slot: SkeletonSlot| -> Vec<f32> {
+        let skeleton = (&slot * 2.0).into_skeleton(&client, &[&slot]).unwrap();
+        let numbers = Table([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        skeleton.run(&[&tables.object(&numbers)]).unwrap().to_vec().unwrap()
+    };
+    assert_eq!(run(columns), [2.0, 6.0, 10.0, 4.0, 8.0, 12.0]);
+    assert_eq!(run(rows), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+}

@@ -20,6 +20,10 @@ pub struct Expected<'a> {
     pub dtypes: &'a [DType],
     /// The sizes, None where any will do. None as a whole: any shape of any rank.
     pub shape: Option<&'a [Option<i64>]>,
+    /// The strides, in elements, and how many elements lie before the one whose indices are all 0: those of the slot of a
+    /// skeleton that names them. Data that lies in another way is put in order on the way to the device, as everywhere; None if
+    /// nobody asks for any.
+    pub layout: Option<(&'a [i64], usize)>,
     /// The path of the argument, `b` or `params$w`.
     pub path: &'a str,
     /// Whether the data may be copied on the way to the device.
@@ -29,7 +33,7 @@ pub struct Expected<'a> {
 impl<'a> Expected<'a> {
     /// Nothing is known of the argument but its path.
     pub fn new(path: &'a str) -> Expected<'a> {
-        Expected { dtypes: &[], shape: None, path, copy: CopyPolicy::IfNeeded }
+        Expected { dtypes: &[], shape: None, layout: None, path, copy: CopyPolicy::IfNeeded }
     }
 
     /// The argument has one of these dtypes.
@@ -40,6 +44,11 @@ impl<'a> Expected<'a> {
     /// The argument has these sizes, None where any will do.
     pub fn shape(self, shape: &'a [Option<i64>]) -> Expected<'a> {
         Expected { shape: Some(shape), ..self }
+    }
+
+    /// The data is best laid out with these strides, in elements, from this element on.
+    pub fn layout(self, strides: &'a [i64], offset: usize) -> Expected<'a> {
+        Expected { layout: Some((strides, offset)), ..self }
     }
 
     /// The data may be copied as the policy says.

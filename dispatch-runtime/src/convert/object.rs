@@ -449,7 +449,8 @@ impl Convertible for Object<'_> {
     fn convert(&self, path: &str, slot: Option<(&Aval, bool)>) -> Result<()> {
         let Some((aval, donated)) = slot else { return self.open(&Expected::new(path), false, false) };
         let shape: SmallVec<[Option<i64>; 6]> = aval.shape().iter().map(|&size| Some(size)).collect();
-        let expected = Expected::new(path).shape(&shape);
+        let layout = aval.strides().map(|strides| (strides, aval.offset()));
+        let expected = Expected { layout, ..Expected::new(path).shape(&shape) };
         self.open(&expected.dtypes(&[aval.dtype()]), donated, false)
     }
 
