@@ -39,6 +39,9 @@
 #' The columns of data frames are put together in the device's memory, and so are data sets, of which no more than a few
 #' megabytes are in R's memory at a time. Of a `big.matrix` in columns of their own, or one that is not shared, this is done too.
 #'
+#' A [dispatcher()] of a backend other than `"pjrt"` gets the elements as data of R, which is a copy: of all that logical, integer or
+#' double data of R holds. So `integer64` is an error there.
+#'
 #' @section Sparse matrices:
 #' To make one dense may take far more memory than it has itself. So its converter is registered with `copy = "never"`, and
 #' the error says how many bytes it would take. `with_copy("if_needed", …)` allows it for a call.

@@ -12,11 +12,17 @@
 #' * `path`: where the argument is, such as `"b$w[[2]]"`;
 #' * `copy`: whether the data may be copied, `"if_needed"`, `"never"` or `"always"`.
 #'
-#' [dispatch()] knows the path only. It gives a logical, integer, double, `integer64` or complex vector or array, a
-#' [buffer][pjrt_buffer()], an [AnvlArray], or a [view][host_view()] of where the data lies. A vector without `dim` counts as one-dimensional. From there on the call goes
-#' on as if that had been the argument: it is part of the key with its dtype and shape, and the callback of a dispatcher sees it in
-#' place of the object. So no program is used for an object that was converted to another dtype or shape. Static
-#' arguments are never converted.
+#' [dispatch()] knows the path and `copy` only. The function gives one of these:
+#' * a logical, integer, double, `integer64` or complex vector or array; a vector without `dim` counts as one-dimensional;
+#' * a [buffer][pjrt_buffer()] or an [AnvlArray];
+#' * a [view][host_view()] of where the data lies.
+#'
+#' From there on the call goes on as if that had been the argument: it is part of the key with its dtype and shape, and the callback
+#' of a dispatcher sees it in place of the object. So no program is used for an object that was converted to another dtype or
+#' shape. Static arguments are never converted.
+#'
+#' A dispatcher of a backend other than `"pjrt"` takes data of R, and arrays of that backend: of a view it gets the elements, copied to
+#' a vector or an array, and a buffer is an error.
 #'
 #' What has the wrong dtype or shape, or is something else, is an error that names the converter and the argument. So is an error
 #' in the function; the condition that it raised is the field `parent`.
@@ -51,10 +57,13 @@
 #' @section The code of a package:
 #' A call is from the code of the package whose function calls [dispatch()], [run()] or [pjrt_buffer()]; the functions that are
 #' made of Rust are code of their package themselves. Where a function of R's own packages is between, such as [lapply()], it is
-#' the package whose function called that. An argument is code of whoever wrote it: in `fit(pjrt_buffer(x))`, written in a script,
-#' `x` is not converted by the converters of the package that has `fit()`, and neither is what a function of a script converts that
-#' a package calls. A package that is named as a scope need not be loaded, or installed, yet; the converter stays when it is unloaded
-#' unless it belongs to it.
+#' the package whose function called that.
+#'
+#' An argument is code of whoever wrote it: where a script says `fit(pjrt_buffer(x))`, the converters of the package of `fit()` do not
+#' count for `x`. Nor do they in a function that a script hands to that package.
+#'
+#' A package that is named as a scope need not be loaded, or installed, yet. When it is unloaded, those of its scope's converters go
+#' that belong to it.
 #'
 #' @section Whose it is:
 #' A converter belongs to the package in whose namespace `convert_in` was defined, and goes when that is unloaded. Packages register

@@ -18,6 +18,10 @@
 #' Which it was says the column `bytes_copied` of [converters()]. With `copy = "never"` a copy is an error that says why it
 #' would be needed.
 #'
+#' @section Other backends:
+#' For a [dispatcher()] of a backend other than `"pjrt"` no device gets the data: its elements are copied to a vector or array of R,
+#' of the type that [as_array()] gives for the dtype. What is not logical, integer or double there is an error.
+#'
 #' @param data A raw, integer, double, `integer64` or complex vector or array.
 #' @param dtype The element type. That of raw data can be any; other vectors have their own: `i32` or `ui32`, `f64`, `i64` or
 #'   `ui64`, `c128`.

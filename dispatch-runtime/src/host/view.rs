@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::layout::{self, Strides};
-use super::{Element, check_len, gather_items};
+use super::{Element, check_len, gather, gather_items};
 use crate::aval::brief;
 use crate::{Aval, DType, Error, Result};
 
@@ -308,6 +308,34 @@ impl<'a> HostView<'a> {
         // SAFETY: dense data holds `len` elements of `T`, aligned, for `'a`.
         (T::DTYPE == self.dtype && self.is_dense())
             .then(|| unsafe { std::slice::from_raw_parts(self.first.cast(), self.len()) })
+    }
+
+    /// Writes the elements in column-major order, each as `convert` makes it.
+    ///
+    /// ```
+    /// use dispatch_runtime::HostView;
+    ///
+    /// let data = [1i32, 2, 3, 4, 5, 6];
+    /// let mut to = [0f64; 4];
+    /// // SAFETY: the elements are `i32`s, and there is room for the four of the view.
+    /// unsafe { HostView::strided(&data, &[2, 2], &[3, 2], 0)?.to_column_major(to.as_mut_ptr(), |x: i32| x.into()) };
+    /// assert_eq!(to, [1.0, 4.0, 3.0, 6.0]);
+    /// # Ok::<(), dispatch_runtime::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// `S` has the size of the dtype, and every element is a value of it. `to` has room for all elements, aligned, apart from
+    /// the view.
+    pub unsafe fn to_column_major<S: Copy, T: Copy>(&self, to: *mut T, convert: impl Fn(S) -> T + Copy) {
+        let mut strides = self.layout().map_or_else(|| layout::row_major(self.shape), |(strides, _)| strides);
+        layout::scale(&mut strides, self.dtype.size());
+        // Column-major elements of a shape are row-major ones of the shape read backwards.
+        strides.reverse();
+        let mut sizes = Strides::from_slice(self.shape);
+        sizes.reverse();
+        // SAFETY: by the caller's promise; the layout was checked to be inside of the data.
+        unsafe { gather::gather(self.first.cast::<S>(), &sizes, &strides, to, convert) }
     }
 
     /// Copies the elements, so that they are dense.

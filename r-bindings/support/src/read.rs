@@ -14,7 +14,7 @@
 use std::cell::Cell;
 
 use dispatch_runtime::host::to_column_major;
-use dispatch_runtime::{Array, DType};
+use dispatch_runtime::{Array, DType, HostView};
 
 use crate::buffer;
 use crate::fault::{Fault, Result};
@@ -42,7 +42,7 @@ pub fn as_array(array: &Array, check: bool, argument: &str) -> Result<SEXP> {
         }
         dtype => array.with_bytes(|bytes| {
             // SAFETY: these are the elements of the array, and the vector was made for them.
-            unsafe { fill(dtype, array.shape(), bytes, out.get(), check) }
+            unsafe { fill(HostView::from_raw(dtype, array.shape(), bytes.as_ptr()), out.get(), check) }
         }),
     };
     match lost.map_err(|error| Fault::named(error, argument))? {
@@ -54,6 +54,22 @@ pub fn as_array(array: &Array, check: bool, argument: &str) -> Result<SEXP> {
             format!("one as element {}", column_major_place(lost.at, array.shape()) + 1),
         )),
     }
+}
+
+/// Whether plain R data, logical, integer or double without a class, has the values of a dtype.
+pub(crate) fn is_plain(dtype: DType) -> bool {
+    !matches!(dtype, DType::I64 | DType::U32 | DType::U64 | DType::C64 | DType::C128)
+}
+
+/// A vector of R for the elements of a shape, to be [filled](fill_in).
+pub(crate) fn room(dtype: DType, shape: &[i64]) -> Result<Root> {
+    allocate(dtype, shape)
+}
+
+/// Copies the elements of a view to the [`room`] for them. What R uses for `NA` comes out as that. Runs no code of R.
+pub(crate) fn fill_in(out: &Root, view: HostView<'_>) {
+    // SAFETY: the vector was made for the elements, and nothing else refers to it yet.
+    unsafe { fill(view, out.get(), false) };
 }
 
 /// The bytes of a buffer as a raw vector, in row-major or column-major order.
@@ -119,7 +135,7 @@ pub(crate) unsafe fn shown(dtype: DType, shape: &[i64], bytes: &[u8]) -> Result<
     if !matches!(dtype, DType::I64 | DType::U32 | DType::U64) {
         let out = allocate(dtype, shape)?;
         // SAFETY: by the caller's promise; the vector was made for the elements.
-        unsafe { fill(dtype, shape, bytes, out.get(), false) };
+        unsafe { fill(HostView::from_raw(dtype, shape, bytes.as_ptr()), out.get(), false) };
         return Ok(out);
     }
     // SAFETY: by the caller's promise.
@@ -257,26 +273,28 @@ fn column_major_place(mut row_major: usize, shape: &[i64]) -> usize {
     index.iter().zip(shape).rev().fold(0, |place, (&i, &size)| place * size as usize + i)
 }
 
-/// Copies row-major elements; with `check`, gives the value that is lost, if one is.
+/// Copies elements; with `check`, gives the value that is lost, if one is: that is for dense ones.
 ///
 /// # Safety
 ///
-/// The bytes are as many elements of the dtype as the shape says, aligned for it, and `out` is from [`allocate`] for the
-/// same, with nothing else that refers to it.
+/// `out` is from [`allocate`] for the dtype and the shape, with nothing else that refers to it.
 #[inline]
-unsafe fn fill(dtype: DType, shape: &[i64], bytes: &[u8], out: SEXP, check: bool) -> Option<Lost> {
-    let length = bytes.len() / dtype.size();
+unsafe fn fill(view: HostView<'_>, out: SEXP, check: bool) -> Option<Lost> {
+    let (length, from) = (view.len(), view.as_ptr());
+    // One dimension without gaps is in the order of R.
+    let is_plain = view.shape().len() <= 1 && view.is_dense();
+    debug_assert!(!check || view.is_dense());
     /// The elements as `$to`, each made by `$convert`.
     macro_rules! copy {
         ($data:ident: $from:ty => $to:ty, $convert:expr) => {{
             // SAFETY: by the caller's promise; `$from` is the type of the dtype.
             unsafe {
                 let to = $data(out).cast::<$to>();
-                let from = bytes.as_ptr().cast::<$from>();
-                if shape.len() <= 1 {
+                let from = from.cast::<$from>();
+                if is_plain {
                     (0..length).for_each(|i| to.add(i).write(($convert)(from.add(i).read())));
                 } else {
-                    to_column_major(from, shape, to, $convert);
+                    view.to_column_major::<$from, $to>(to, $convert);
                 }
             }
             None
@@ -285,7 +303,7 @@ unsafe fn fill(dtype: DType, shape: &[i64], bytes: &[u8], out: SEXP, check: bool
         ($data:ident: $from:ty => $to:ty, $convert:expr, lost $lost:expr => $name:literal) => {{
             let lost = (check && length > 0).then(|| {
                 // SAFETY: as above.
-                let from = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<$from>(), length) };
+                let from = unsafe { std::slice::from_raw_parts(from.cast::<$from>(), length) };
                 from.iter().position($lost)
             });
             match lost.flatten() {
@@ -294,7 +312,7 @@ unsafe fn fill(dtype: DType, shape: &[i64], bytes: &[u8], out: SEXP, check: bool
             }
         }};
     }
-    match dtype {
+    match view.dtype() {
         DType::Bool => copy!(LOGICAL: u8 => i32, |x: u8| i32::from(x != 0)),
         DType::I8 => copy!(INTEGER: i8 => i32, i32::from),
         DType::I16 => copy!(INTEGER: i16 => i32, i32::from),

@@ -96,7 +96,10 @@ test_that("an input is an array of the backend, a scalar or an array of R, and i
   refused(list(structure(1L, class = "thing")), "[[1]]", "a thing")
   refused(list(x = structure(list(a = 1), class = "frame")), "x", "a frame")
   refused(list(x = quote(a)), "x", "a symbol")
-  refused(list(structure(1, class = "integer64")), "[[1]]", "a PJRTBuffer, given by the converter `bit64::integer64`")
+  expect_fault(
+    dispatch(p$d, list(structure(1, class = "integer64"))), "converter",
+    "the converter `bit64::integer64` gave dtype i64, and a backend other than \"pjrt\" takes what is logical, integer or double in R", "[[1]]"
+  )
   expect_fault(dispatch(p$d, 1), "type", "argument `args`: expected a list of arguments, got a double value", "args")
   expect_fault(dispatch(p$d, data.frame(a = 1)), "type", "expected a list of arguments, got a data.frame")
   expect_fault(

@@ -47,7 +47,11 @@ impl Told<'_> {
             dtypes: codes.iter().map(dtype).collect::<Result<_>>()?,
             dims: dims.map(|dims| dims.iter().map(|&n| (n >= 0).then_some(n)).collect()),
             device: (wanted.client, wanted.device),
-            purpose: Purpose { writes_back: wanted.writes_back != 0, donated: wanted.donated != 0 },
+            purpose: Purpose {
+                writes_back: wanted.writes_back != 0,
+                donated: wanted.donated != 0,
+                ..Purpose::default()
+            },
         })
     }
 

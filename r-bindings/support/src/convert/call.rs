@@ -25,6 +25,8 @@ pub(crate) struct Purpose {
     pub writes_back: bool,
     /// A program may write into the array, which must not be the object's own memory then.
     pub donated: bool,
+    /// The consumer is no device, but takes data of R.
+    pub wants_data: bool,
 }
 
 /// What came of an object, kept as long as this lives.
@@ -32,6 +34,8 @@ pub(crate) struct Converted {
     value: Root,
     /// The list of the converter: it may be removed while a call goes on.
     converter: Root,
+    /// Whether R data of one element without dimensions is a scalar, and no vector.
+    is_scalar: bool,
 }
 
 /// What a converter gave.
@@ -46,7 +50,7 @@ pub(crate) enum Given<'a> {
 
 impl Converted {
     pub(super) fn new(value: Root, converter: Root) -> Converted {
-        Converted { value, converter }
+        Converted { value, converter, is_scalar: false }
     }
 
     /// The value.
@@ -66,7 +70,10 @@ impl Converted {
 
     /// What the value is; checked when it came.
     pub fn given(&self) -> Result<Given<'_>> {
-        given(self.get())?.ok_or_else(|| self.not_known())
+        match given(self.get())?.ok_or_else(|| self.not_known())? {
+            Given::Data(data, _) if self.is_scalar => Ok(Given::Data(data, Shape::new())),
+            given => Ok(given),
+        }
     }
 
     /// The error that the value is no longer what it was when it was checked.
@@ -152,10 +159,11 @@ pub(crate) fn convert_for(
         let why = "gave data that is read-only, and a result is written back into it";
         return Err(expected.error(format!("the converter `{}` {why}", entry.description())).into());
     }
+    let is_scalar = purpose.wants_data && view::is_scalar(value.get())?;
     let (value, copied) = checked(value, &expected, purpose, entry.description(), place)
         .map_err(|fault| blame(fault, expected.path, entry.description()))?;
     entry.count(copied);
-    Ok(Some(Converted { value, converter }))
+    Ok(Some(Converted { value, converter, is_scalar }))
 }
 
 /// The converter for an object.
@@ -199,12 +207,16 @@ pub(crate) fn none_for(x: SEXP, scope: Option<&Scope>) -> Result<String> {
 
 /// What a converter gave, if a consumer can go on with it; and how many bytes of it are copied on the host.
 fn checked(
-    value: Root,
+    mut value: Root,
     expected: &Expected<'_>,
     purpose: Purpose,
     converter: &str,
     place: &mut dyn FnMut() -> Result<Device>,
 ) -> Result<(Root, u64)> {
+    let mut before = 0;
+    if purpose.wants_data && view::is(value.get()) {
+        (value, before) = view::to_data(value.get(), expected, converter)?;
+    }
     if view::is(value.get()) {
         let policy = match (purpose.donated, expected.copy) {
             (true, CopyPolicy::Never) => {
@@ -236,7 +248,7 @@ fn checked(
         Some(Given::Data(data, shape)) => {
             check_data(value.get(), &data, &shape, expected, converter)?;
             let bytes = data.len() as u64 * element(&data);
-            Ok((value, bytes))
+            Ok((value, before + bytes))
         }
         None => {
             let wanted = "a logical, integer, double, integer64 or complex vector or array, a PJRTBuffer, an AnvlArray, or a PJRTHostView";

@@ -12,7 +12,7 @@ use super::leaves::Leaf;
 use super::wrong::{Wrong, path_text};
 use crate::anvl::strings;
 use crate::client;
-use crate::convert::{Converted, Given, convert, none_for};
+use crate::convert::{Converted, Given, Purpose, convert_for, none_for};
 use crate::data::{elements, list_names};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -45,7 +45,10 @@ impl Call<'_> {
         let path = self.path_of_leaf(leaf);
         let scope = self.dispatcher.scope();
         let expected = Expected::new(&path);
-        let made = convert(x, &expected, &mut || self.device_of_arrays(), scope).map_err(Wrong::fault)?;
+        // What another backend does with an array only its callback knows: a view is read for it.
+        let purpose = Purpose { wants_data: !self.dispatcher.backend_is_pjrt(), ..Purpose::default() };
+        let mut place = || self.device_of_arrays();
+        let made = convert_for(x, &expected, purpose, &mut place, scope).map_err(Wrong::fault)?;
         let Some(is) = made else {
             let wrong = self.refused(x);
             let why = none_for(x, scope).map_err(Wrong::fault)?;
@@ -54,7 +57,7 @@ impl Call<'_> {
         let value = is.get();
         let read = match is.given().map_err(Wrong::fault)? {
             Given::Buffer if self.dispatcher.backend_is_pjrt() => self.buffer(value),
-            Given::Buffer => Err(self.refused(value)),
+            Given::Buffer => Err(self.refused(value).got_too(", which is of backend \"pjrt\"")),
             Given::Array(data, backend) => self.array(value, data, backend),
             Given::Data(_, shape) => self.converted_data(value, &shape),
         };
@@ -76,17 +79,16 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// The device of the first array among the arguments, else that of calls without one.
+    /// The device of the first array among the arguments, else that of calls without one. Of backend "pjrt": for no other
+    /// is anything brought to a device.
     fn device_of_arrays(&self) -> Result<Device> {
-        if self.dispatcher.backend_is_pjrt() {
-            if let Some(array) = first_array(self.args, 0)? {
-                return Ok(array.device());
-            }
-            if let Some(device) = self.dispatcher.default_device()? {
-                return Ok(device);
-            }
+        if let Some(array) = first_array(self.args, 0)? {
+            return Ok(array.device());
         }
-        client::default_device()
+        match self.dispatcher.default_device()? {
+            Some(device) => Ok(device),
+            None => client::default_device(),
+        }
     }
 
     /// The path of a dynamic leaf, counted from 0.

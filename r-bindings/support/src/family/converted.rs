@@ -31,7 +31,9 @@ impl Wanted {
             (None, class) => DType::ALL.iter().copied().filter(|&dtype| class.allows(dtype)).collect(),
         };
         let purpose = match scope.fields[field].leaf.as_ref() {
-            Some(leaf) => Purpose { writes_back: leaf.write_back.is_some(), donated: leaf.donate },
+            Some(leaf) => {
+                Purpose { writes_back: leaf.write_back.is_some(), donated: leaf.donate, ..Purpose::default() }
+            }
             None => Purpose::default(),
         };
         Wanted { dtypes, shape: sizes(scope, field), purpose }

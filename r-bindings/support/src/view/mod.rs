@@ -22,7 +22,7 @@ use crate::ffi::*;
 use crate::handle::{self, Handle, Kind};
 use crate::root::Root;
 use crate::unwind::protect;
-use crate::{Arg, buffer};
+use crate::{Arg, buffer, read};
 
 pub use fill::fill;
 pub(crate) use memory::Memory;
@@ -135,6 +135,16 @@ impl View {
         Ok(unsafe {
             HostView::from_parts(self.dtype, &self.shape, self.strides.as_deref(), self.offset, data, bytes)?
         })
+    }
+
+    /// Prepares for a copy of the elements. Of a part of a file only a part of the pages is used.
+    fn will_be_read(&self) {
+        if let Region::Mapping(mapping) = &self.region {
+            let bytes = self.shape.iter().product::<i64>() as usize * self.dtype.size();
+            if 2 * bytes > mapping.len() {
+                mapping.will_be_read();
+            }
+        }
     }
 
     /// An error if the data cannot be read: it is gone, was not filled in, or is none of its dtype.
@@ -281,11 +291,9 @@ pub fn to_buffer(
     view.check(expected.path)?;
     // SAFETY: the handle keeps the object, the view the rest; booleans were checked.
     let host = unsafe { view.host()? };
-    if let Region::Mapping(mapping) = &view.region {
-        // A part of the mapping, or one that may be shared, has use for a part of the pages only.
-        if !view.immutable && 2 * host.len() * view.dtype.size() > mapping.len() {
-            mapping.will_be_read();
-        }
+    // What may be shared has use for a part of the pages only.
+    if !view.immutable {
+        view.will_be_read();
     }
     // Mapped or filled memory is kept by whom it is shared with, an object of R by a root that comes back.
     let owner: Box<dyn dispatch_runtime::host::Owner> = match &view.region {
@@ -313,6 +321,38 @@ pub fn to_buffer(
     let out = buffer::wrap(array)?;
     take_back();
     Ok((out, copied))
+}
+
+/// The elements of a view that a converter gave as a vector or array of R, in R's order, for who takes nothing else; and how
+/// many bytes were copied on the host before that.
+pub(crate) fn to_data(view: SEXP, expected: &Expected<'_>, converter: &str) -> Result<(Root, u64)> {
+    let kept = Root::new(view)?;
+    // SAFETY: the root keeps the view.
+    let view = unsafe { handle::get::<View>(kept.get(), expected.path)? };
+    let refused = |why: String| Err(expected.error(format!("the converter `{converter}` {why}")).into());
+    if expected.copy == CopyPolicy::Never {
+        let why = "may not copy, but a backend other than \"pjrt\" takes data of R, which is a copy";
+        return refused(why.into());
+    }
+    if !read::is_plain(view.dtype) {
+        let why = "and a backend other than \"pjrt\" takes what is logical, integer or double in R";
+        return refused(format!("gave dtype {}, {why}", view.dtype));
+    }
+    // From here on R runs no code, so what is checked then still holds while it is read.
+    let out = read::room(view.dtype, &view.shape)?;
+    view.check(expected.path)?;
+    // SAFETY: the handle keeps the object, the view the rest; booleans were checked.
+    let host = unsafe { view.host()? };
+    view.will_be_read();
+    read::fill_in(&out, host);
+    let filled = if view.filled.is_some() { view.region.data().1 } else { 0 };
+    Ok((out, filled as u64))
+}
+
+/// Whether an object is a view of one element without dimensions.
+pub(crate) fn is_scalar(x: SEXP) -> Result<bool> {
+    // SAFETY: the caller keeps the object.
+    Ok(is(x) && unsafe { handle::get::<View>(x, "view") }?.shape.is_empty())
 }
 
 /// What is told of a view.
