@@ -145,20 +145,29 @@ impl<'a> Object<'a> {
             let reason = "cannot write results back, as this argument demands";
             return Err(expected.error(format!("the converter `{name}` {reason}")));
         }
-        let described = entry.converter().convert_in(self.thing.object, &expected, name)?;
+        let mut room = None;
+        let described = entry.converter().convert_in(self.thing.object, &expected, name, &mut room)?;
         if writes && described.is_read_only() {
             let reason = "gave read-only data, and the result is written back into this argument";
             return Err(expected.error(format!("the converter `{name}` {reason}")));
         }
         entry.count(described.bytes_copied());
         let dtype = expected.dtype().unwrap_or(described.dtype());
-        let (shared, spent, purpose) = (OnceCell::new(), Cell::new(None), (donated, writes));
-        let opened = Opened { entry, described, policy, dtype, purpose, shared, spent };
-        match self.opened.set(opened) {
-            Ok(()) => Ok(()),
+        let purpose = (donated, writes);
+        if let Some(opened) = self.opened.get() {
             // The converter has passed the object itself.
-            Err(_) => self.opened().again(&expected, purpose),
+            return opened.again(&expected, purpose);
         }
+        self.opened.get_or_init(|| Opened {
+            entry,
+            described: room.expect("just converted"),
+            policy,
+            dtype,
+            purpose,
+            shared: OnceCell::new(),
+            spent: Cell::new(None),
+        });
+        Ok(())
     }
 
     fn opened(&self) -> &Opened<'a> {
@@ -191,6 +200,9 @@ impl<'a> Opened<'a> {
     /// write into the array, where that was not known when the object was converted.
     fn shares(&self, dtype: DType, client: Client, donated: bool, path: &str) -> Result<bool> {
         let waits = self.policy == CopyPolicy::Never;
+        if !waits && !self.described.is_immutable() {
+            return Ok(false);
+        }
         let reason = match (self.purpose.0 || donated, self.purpose.1) {
             (true, _) => Some(Obstacle::Donated),
             // What is written back changes, so no device may rely on it.

@@ -219,14 +219,20 @@ impl AnyConverter {
         AnyConverter { satisfies: Some(Box::new(predicate)), ..self }
     }
 
-    /// Converts, and checks what comes of it. `name` is the converter's description.
-    pub(super) fn convert_in<'a>(
+    /// Converts into `room`, and checks what comes of it. `name` is the converter's description.
+    pub(super) fn convert_in<'r, 'a>(
         &self,
         object: &'a dyn Any,
         expected: &Expected<'_>,
         name: &str,
-    ) -> Result<Described<'a>> {
-        let described = guarded(name, expected, || self.converter.convert_in(object, expected))?;
+        room: &'r mut Option<Described<'a>>,
+    ) -> Result<&'r Described<'a>> {
+        // What is described is large, and each way back through a result would copy it.
+        guarded(name, expected, || {
+            *room = Some(self.converter.convert_in(object, expected)?);
+            Ok(())
+        })?;
+        let described = room.as_ref().expect("just converted");
         described.check(expected, name)?;
         Ok(described)
     }
