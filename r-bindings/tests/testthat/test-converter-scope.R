@@ -162,7 +162,7 @@ test_that("what is no scope is refused", {
   bad(character(), "type", what)
   bad(new.env(), "type", what)
   bad(pjrt_buffer(1), "type", what)
-  for (name in c("", "a", "1a", ".a", "a.", "no-package", "package:base")) {
+  for (name in c("", "a", "1a", ".a", "a.", "no-package", "a b", "a_b", "gr\u00f6\u00dfe", "package:base")) {
     bad(name, "value", sprintf("expected the name of a package: letters, digits and dots, a letter first and no dot last, got \"%s\"", name))
   }
   bad("stats", "value", "expected a package with calls of its own, got \"stats\", whose calls count as those of the code that calls it")
@@ -171,6 +171,7 @@ test_that("what is no scope is refused", {
 
 test_that("a package that is named need not be there yet", {
   clear()
+  for (name in c("R6", "data.table", "aB1")) expect_identical(converter_count(name), 0L)
   own <- register(1, "early", scope = "not.yet.there")
   expect_identical(converter_count("not.yet.there"), 1L)
   expect_fault(outside(leaves_of(), object()), "type", "no converter is registered")

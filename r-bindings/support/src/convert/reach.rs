@@ -103,18 +103,3 @@ pub(super) fn calling_package() -> Result<Option<String>> {
     let package = dispatcher::call(finder, &[passed_over.get()])?;
     Ok(if package.get() == nil() { None } else { describe::text(package.get(), 0) })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_package_has_the_name_that_r_lets_it_have() {
-        for name in ["famglm", "R6", "data.table", "a1", "pjrt.extra2"] {
-            assert!(is_package_name(name), "{name}");
-        }
-        for name in ["", "a", "1a", ".a", "a.", "a-b", "a b", "a_b", "größe", "a\0b"] {
-            assert!(!is_package_name(name), "{name}");
-        }
-    }
-}
