@@ -68,6 +68,8 @@ test_that("mapped files are read, and one that became too short is an error", {
   x <- mmap_array(path, "f64", c(2, 3), immutable = TRUE)
   expect_identical(leaf(x), matrix(as.double(1:6), 2, byrow = TRUE))
   expect_fault(with_copy("never", leaf(x)), "converter", "may not copy", "x")
+  writeBin(as.double(1:2), path)
+  expect_fault(leaf(x), "file", "the file had when it was mapped, got", "x")
 })
 
 test_that("every dtype that logical, integer and double data has is read, and another one is named", {
