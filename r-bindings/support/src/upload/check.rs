@@ -3,7 +3,8 @@
 use dispatch_runtime::host::{Converted, Element};
 use dispatch_runtime::{DType, Error, HostView};
 
-use super::{Cast, Check};
+use super::Check;
+use super::cast::Cast;
 use crate::arg::number;
 use crate::data::Data;
 use crate::fault::{Fault, Result};

@@ -2,7 +2,7 @@
 
 use dispatch_runtime::DType;
 
-use super::Cast;
+use super::cast::Cast;
 use crate::data::Data;
 use crate::fault::Result;
 
