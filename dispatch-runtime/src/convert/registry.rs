@@ -117,15 +117,18 @@ impl<C> Registry<C> {
     ///
     /// # Errors
     ///
-    /// The description, or the name of the class, is empty.
+    /// The description, or the name of the class, is empty or blank.
     pub fn register(&self, what: Registration<C>) -> Result<Registered<C>> {
-        let empty =
-            |option, expected: &str| Error::Option { option, expected: expected.into(), got: "\"\"".into() };
-        if what.description.is_empty() {
-            return Err(empty("description", "a text that tells the converter from others"));
+        let empty = |option, expected: &str, got: &str| {
+            Err(Error::Option { option, expected: expected.into(), got: format!("{got:?}") })
+        };
+        if what.description.trim().is_empty() {
+            return empty("description", "a text that tells the converter from others", &what.description);
         }
-        if what.rule == Match::Class(String::new()) {
-            return Err(empty("class", "the name of a class"));
+        if let Match::Class(class) = &what.rule
+            && class.trim().is_empty()
+        {
+            return empty("class", "the name of a class", class);
         }
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);

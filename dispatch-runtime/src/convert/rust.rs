@@ -82,7 +82,7 @@ where
     }
 }
 
-/// A converter for Rust objects as a registry holds it, whatever its type.
+/// A converter for Rust objects as a registry holds it, whatever its type; made with its [`Registration`].
 pub struct AnyConverter {
     converter: Box<dyn Erased>,
     satisfies: Option<Predicate>,
@@ -168,8 +168,7 @@ impl Converters {
         description: impl Into<String>,
         converter: impl Converter<T>,
     ) -> Result<Registered<AnyConverter>> {
-        let rule = Match::Type(TypeId::of::<T>());
-        self.register(Registration::new(rule, description, AnyConverter::typed::<T>(converter)))
+        self.register(Registration::for_type(description, converter))
     }
 
     /// Registers a converter for the objects that a predicate holds of.
@@ -179,46 +178,79 @@ impl Converters {
         predicate: impl Fn(&dyn Any) -> bool + Send + Sync + 'static,
         converter: impl Converter<dyn Any>,
     ) -> Result<Registered<AnyConverter>> {
-        let converter = AnyConverter::untyped(converter).when(predicate);
-        self.register(Registration::new(Match::Predicate, description, converter))
+        self.register(Registration::for_those(description, predicate, converter))
     }
 }
 
-impl AnyConverter {
-    /// A converter for one type, for [`Registration::new`] with a [`Match::Type`], or the name of the type as a class.
-    pub fn typed<T: Any>(converter: impl Converter<T>) -> AnyConverter {
-        AnyConverter { converter: Box::new(Typed(converter, PhantomData)), satisfies: None }
-    }
-
-    /// A converter for objects of any type.
-    pub fn untyped(converter: impl Converter<dyn Any>) -> AnyConverter {
-        AnyConverter { converter: Box::new(Untyped(converter)), satisfies: None }
-    }
-
-    /// The same for the objects that a predicate holds of, for [`Registration::new`] with [`Match::Predicate`].
+/// Registrations for [`Converters`], where more is said than [`Converters::register_type`] does. A converter for Rust objects comes
+/// with what it is for, so that none is registered which never fits, or is given objects of another type.
+impl Registration<AnyConverter> {
+    /// A converter for the objects of type `T`.
     ///
     /// ```
-    /// use std::any::Any;
-    ///
     /// use dispatch_runtime::convert::*;
     /// use dispatch_runtime::prelude::*;
     ///
-    /// fn floats<'a>(object: &'a dyn Any, expected: &Expected<'_>) -> Result<Described<'a>> {
-    ///     let Some(floats) = object.downcast_ref::<Vec<f32>>() else { return Err(expected.error("no floats")) };
+    /// fn floats<'a>(floats: &'a Vec<f32>, _: &Expected<'_>) -> Result<Described<'a>> {
     ///     Ok(Described::owned(HostArray::new(floats, [floats.len() as i64])?))
     /// }
     /// let converters = Converters::new();
-    /// let converter = AnyConverter::untyped(floats).when(|object| object.is::<Vec<f32>>());
-    /// let registration = Registration::new(Match::Predicate, "floats", converter).copy(CopyPolicy::Never);
+    /// let registration = Registration::for_type("floats", floats).package("stats").copy(CopyPolicy::Never);
     /// let registered = converters.register(registration)?;
     /// let error = converters.object(&vec![1f32]).to_array(Client::cpu()?.default_device()).unwrap_err();
     /// assert!(error.to_string().ends_with("the converter `floats` may not copy, but copied 4 bytes"));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn when(self, predicate: impl Fn(&dyn Any) -> bool + Send + Sync + 'static) -> AnyConverter {
-        AnyConverter { satisfies: Some(Box::new(predicate)), ..self }
+    pub fn for_type<T: Any>(
+        description: impl Into<String>,
+        converter: impl Converter<T>,
+    ) -> Registration<AnyConverter> {
+        let converter = AnyConverter { converter: Box::new(Typed(converter, PhantomData)), satisfies: None };
+        Registration::new(Match::Type(TypeId::of::<T>()), description, converter)
     }
 
+    /// A converter for the objects of a class, which is the name of their type as [`type_name`] gives it. One for the type comes
+    /// before it.
+    ///
+    /// ```
+    /// use std::any::{Any, type_name};
+    ///
+    /// use dispatch_runtime::convert::*;
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// struct Length(i64);
+    ///
+    /// fn number<'a>(object: &'a dyn Any, expected: &Expected<'_>) -> Result<Described<'a>> {
+    ///     let Some(length) = object.downcast_ref::<Length>() else { return Err(expected.error("no length")) };
+    ///     Ok(Described::owned(HostArray::new([length.0], [1])?))
+    /// }
+    /// let converters = Converters::new();
+    /// let registered = converters.register(Registration::for_class(type_name::<Length>(), "lengths", number))?;
+    /// let array = converters.object(&Length(3)).to_array(Client::cpu()?.default_device())?;
+    /// assert_eq!(array.to_vec::<i64>()?, [3]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn for_class(
+        class: impl Into<String>,
+        description: impl Into<String>,
+        converter: impl Converter<dyn Any>,
+    ) -> Registration<AnyConverter> {
+        let converter = AnyConverter { converter: Box::new(Untyped(converter)), satisfies: None };
+        Registration::new(Match::class(class), description, converter)
+    }
+
+    /// A converter for the objects that a predicate holds of.
+    pub fn for_those(
+        description: impl Into<String>,
+        predicate: impl Fn(&dyn Any) -> bool + Send + Sync + 'static,
+        converter: impl Converter<dyn Any>,
+    ) -> Registration<AnyConverter> {
+        let (converter, satisfies) = (Box::new(Untyped(converter)), Some(Box::new(predicate) as Predicate));
+        Registration::new(Match::Predicate, description, AnyConverter { converter, satisfies })
+    }
+}
+
+impl AnyConverter {
     /// Converts into `room`, and checks what comes of it. `name` is the converter's description.
     pub(super) fn convert_in<'r, 'a>(
         &self,

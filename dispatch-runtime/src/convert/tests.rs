@@ -163,7 +163,13 @@ fn status_is_asked_and_set_by_index_description_and_id() {
     assert_eq!(registry.get("first").unwrap().rule(), &Match::class("c"));
     assert_eq!(registry.len(), 2);
     assert_eq!(registry.register(class("", "x")).unwrap_err().code(), "option");
-    assert_eq!(registry.register(class("x", "")).unwrap_err().code(), "option");
+    assert_eq!(registry.register(class("x", " ")).unwrap_err().code(), "option");
+    assert_eq!(registry.register(class("\t", "x")).unwrap_err().code(), "option");
+    assert_eq!(
+        registry.register(predicate("")).unwrap_err().to_string(),
+        "option `description`: expected a text that tells the converter from others, got \"\""
+    );
+    assert_eq!(registry.len(), 2);
 }
 
 #[test]

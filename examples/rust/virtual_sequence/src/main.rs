@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use dispatch_runtime::convert::{self, Converter, Described, Expected, Match, Out, OutInfo, Registration};
+use dispatch_runtime::convert::{self, Converter, Described, Expected, Out, OutInfo, Registration};
 use dispatch_runtime::prelude::*;
 
 /// The integers 1 to `len`, none of which is stored.
@@ -83,8 +83,7 @@ fn main() -> Result<()> {
     let converters = convert::global();
     converters.register_type("Integer sequences", Integers)?.keep();
     // What else is known of a converter stands in its registration.
-    let doubles = Match::class(std::any::type_name::<DoubleSequence>());
-    let doubles = Registration::new(doubles, "Double sequences", convert::AnyConverter::typed(Doubles));
+    let doubles = Registration::for_type("Double sequences", Doubles);
     converters.register(doubles.package("virtual_sequence"))?.keep();
 
     println!("converters:        {}", converters.len());

@@ -2,74 +2,20 @@
 //! (<https://arrow.apache.org/docs/format/CDataInterface.html>).
 //!
 //! [`Column`] owns what another library exported; [`Arrow`] is the converter that takes it for an array: one of numbers or of
-//! booleans has rank 1, and each fixed-size list around them adds a size. [`export`] gives an [`Array`] to another
+//! booleans has rank 1, and each fixed-size list around them adds a size. [`export`] gives an [`Array`](crate::Array) to another
 //! library.
 
-use std::ffi::{CStr, c_char, c_void};
-use std::mem::{offset_of, size_of};
+mod abi;
+mod export;
+
+use std::ffi::CStr;
 use std::sync::Arc;
 
-use super::room::Room;
 use super::{Converter, Described, Expected};
-use crate::{Array, DType, Error, HostArray, HostView, Result};
+use crate::{DType, Error, HostArray, HostView, Result};
 
-/// What the type of a column is.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ArrowSchema {
-    /// The type: `g` for doubles, `+w:3` for lists of three.
-    pub format: *const c_char,
-    /// Its name, or null.
-    pub name: *const c_char,
-    /// Not looked at.
-    pub metadata: *const c_char,
-    /// Not looked at.
-    pub flags: i64,
-    /// 1 for a list.
-    pub n_children: i64,
-    /// Their types.
-    pub children: *mut *mut ArrowSchema,
-    /// Null, but for columns of codes.
-    pub dictionary: *mut ArrowSchema,
-    /// Frees it; none once it was moved.
-    pub release: Option<unsafe extern "C" fn(*mut ArrowSchema)>,
-    /// The producer's.
-    pub private_data: *mut c_void,
-}
-
-/// What a column holds.
-#[repr(C)]
-#[derive(Debug)]
-pub struct ArrowArray {
-    /// How many values or lists there are.
-    pub length: i64,
-    /// How many of them are missing; -1 if nobody counted.
-    pub null_count: i64,
-    /// So many come before the first one.
-    pub offset: i64,
-    /// 2 for values, 1 for lists.
-    pub n_buffers: i64,
-    /// 1 for lists.
-    pub n_children: i64,
-    /// Bits of what is there, or null if all is; the values.
-    pub buffers: *mut *const c_void,
-    /// What the lists hold.
-    pub children: *mut *mut ArrowArray,
-    /// Null, but for columns of codes.
-    pub dictionary: *mut ArrowArray,
-    /// Frees it; none once it was moved.
-    pub release: Option<unsafe extern "C" fn(*mut ArrowArray)>,
-    /// The producer's.
-    pub private_data: *mut c_void,
-}
-
-const _: () = {
-    assert!(size_of::<ArrowSchema>() == 72 && size_of::<ArrowArray>() == 80);
-    assert!(offset_of!(ArrowSchema, flags) == 24 && offset_of!(ArrowSchema, children) == 40);
-    assert!(offset_of!(ArrowSchema, release) == 56);
-    assert!(offset_of!(ArrowArray, buffers) == 40 && offset_of!(ArrowArray, children) == 48);
-    assert!(offset_of!(ArrowArray, release) == 64);
-};
+pub use abi::{ArrowArray, ArrowSchema};
+pub use export::export;
 
 /// A column that another library exported. It is released once, when neither this nor an array that shares its memory is left,
 /// on whatever thread that is.
@@ -299,147 +245,7 @@ impl Converter<Column> for Arrow {
     }
 }
 
-/// An array for another library: a copy, that library's own, which has to be released. A value without sizes is a column of
-/// one; each size after the first makes fixed-size lists.
-///
-/// # Errors
-///
-/// Arrow has no type like the dtype: brain floats and complex numbers; the array cannot be read.
-pub fn export(array: &Array) -> Result<(ArrowArray, ArrowSchema)> {
-    let Some(&(format, _)) = FORMATS.iter().find(|(_, dtype)| *dtype == array.dtype()) else {
-        return Err(wrong("a dtype that Arrow has a type for", array.dtype().to_string()));
-    };
-    let room = array.with_bytes(|bytes| match array.dtype() {
-        DType::Bool => Room::of(&packed(bytes)),
-        _ => Room::of(bytes),
-    })?;
-    let mut shape = array.shape().to_vec();
-    if shape.is_empty() {
-        shape.push(1);
-    }
-    let count = |rank: usize| shape[..rank].iter().product::<i64>();
-    let mut column = Node::array(count(shape.len()), Some(room), None);
-    let mut schema = Node::schema(format, None);
-    for rank in (1..shape.len()).rev() {
-        column = Node::array(count(rank), None, Some(column));
-        schema = Node::schema(&format!("+w:{}", shape[rank]), Some(schema));
-    }
-    Ok((column, schema))
-}
-
-/// Bytes of 0 or 1 as bits.
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    bytes.chunks(8).map(|eight| eight.iter().rev().fold(0, |all, bit| all << 1 | bit)).collect()
-}
-
-/// What an exported struct points to.
-struct Node<T> {
-    room: Option<Room>,
-    buffers: [*const c_void; 2],
-    format: std::ffi::CString,
-    child: Option<Box<T>>,
-    children: [*mut T; 1],
-}
-
-impl<T> Node<T> {
-    /// One whose children are its child, if it has one.
-    fn new(room: Option<Room>, format: &str, child: Option<T>) -> Box<Node<T>> {
-        let format = std::ffi::CString::new(format).expect("a format has no zero byte");
-        let mut node = Box::new(Node {
-            room,
-            buffers: [std::ptr::null(); 2],
-            format,
-            child: child.map(Box::new),
-            children: [std::ptr::null_mut()],
-        });
-        if let Some(child) = &mut node.child {
-            node.children = [&raw mut **child];
-        }
-        if let Some(room) = &mut node.room {
-            node.buffers[1] = room.as_mut_ptr().cast();
-        }
-        node
-    }
-
-    fn counts(&self) -> (i64, *mut *mut T, i64) {
-        let n = i64::from(self.child.is_some());
-        let children = if n == 0 { std::ptr::null() } else { self.children.as_ptr() };
-        (n, children.cast_mut(), if self.room.is_some() { 2 } else { 1 })
-    }
-}
-
-impl Node<ArrowArray> {
-    fn array(length: i64, room: Option<Room>, child: Option<ArrowArray>) -> ArrowArray {
-        let node = Node::new(room, "", child);
-        let (n_children, children, n_buffers) = node.counts();
-        let buffers = node.buffers.as_ptr().cast_mut();
-        ArrowArray {
-            length,
-            null_count: 0,
-            offset: 0,
-            n_buffers,
-            n_children,
-            buffers,
-            children,
-            dictionary: std::ptr::null_mut(),
-            release: Some(release_array),
-            private_data: Box::into_raw(node).cast(),
-        }
-    }
-}
-
-impl Node<ArrowSchema> {
-    fn schema(format: &str, child: Option<ArrowSchema>) -> ArrowSchema {
-        let node = Node::new(None, format, child);
-        let (n_children, children, _) = node.counts();
-        ArrowSchema {
-            format: node.format.as_ptr(),
-            name: c"".as_ptr(),
-            metadata: std::ptr::null(),
-            flags: 0,
-            n_children,
-            children,
-            dictionary: std::ptr::null_mut(),
-            release: Some(release_schema),
-            private_data: Box::into_raw(node).cast(),
-        }
-    }
-}
-
-/// # Safety
-///
-/// `array` is from [`export`], or was moved from there, and is not released.
-unsafe extern "C" fn release_array(array: *mut ArrowArray) {
-    // SAFETY: by the caller's promise; a child that was moved away is marked as released.
-    unsafe {
-        let node = Box::from_raw((*array).private_data.cast::<Node<ArrowArray>>());
-        if let [child] = node.children
-            && !child.is_null()
-            && let Some(release) = (*child).release
-        {
-            release(child);
-        }
-        (*array).release = None;
-    }
-}
-
-/// # Safety
-///
-/// `schema` is from [`export`], or was moved from there, and is not released.
-unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
-    // SAFETY: by the caller's promise; a child that was moved away is marked as released.
-    unsafe {
-        let node = Box::from_raw((*schema).private_data.cast::<Node<ArrowSchema>>());
-        if let [child] = node.children
-            && !child.is_null()
-            && let Some(release) = (*child).release
-        {
-            release(child);
-        }
-        (*schema).release = None;
-    }
-}
-
+/// Which types of Arrow are which dtype.
 const FORMATS: [(&str, DType); 12] = [
     ("b", DType::Bool),
     ("c", DType::I8),

@@ -3,112 +3,20 @@
 //! [`Tensor`] owns what another library exported; [`DlPack`] is the converter that takes it for an array. [`export`] gives an
 //! [`Array`] to another library.
 
-use std::ffi::c_void;
-use std::mem::{offset_of, size_of};
+mod abi;
+mod elements;
+mod export;
+
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::room::Room;
 use super::{Converter, Described, Expected, Out, OutInfo};
 use crate::{Array, DType, Error, HostView, Result};
 
-/// Which DLPack a tensor is of.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DLPackVersion {
-    /// Other layouts have another one.
-    pub major: u32,
-    /// The same layout, with more that can be said.
-    pub minor: u32,
-}
+pub use abi::*;
+pub use export::export;
 
-/// Where data is.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DLDevice {
-    /// [`CPU`], or another kind of memory.
-    pub device_type: i32,
-    /// Which one of them.
-    pub device_id: i32,
-}
-
-/// What the elements are.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DLDataType {
-    /// 0 signed, 1 unsigned, 2 float, 4 bfloat, 5 complex, 6 bool.
-    pub code: u8,
-    /// Of one element.
-    pub bits: u8,
-    /// More than 1 for vectors.
-    pub lanes: u16,
-}
-
-/// A tensor, whose memory is somebody else's.
-#[repr(C)]
-#[derive(Debug)]
-pub struct DLTensor {
-    /// The data.
-    pub data: *mut c_void,
-    /// Where it is.
-    pub device: DLDevice,
-    /// How many sizes there are.
-    pub ndim: i32,
-    /// What the elements are.
-    pub dtype: DLDataType,
-    /// The sizes.
-    pub shape: *mut i64,
-    /// How far apart neighbours are, in elements; null for row-major.
-    pub strides: *mut i64,
-    /// Where the first element is.
-    pub byte_offset: u64,
-}
-
-/// A tensor with who frees it, as DLPack had it before version 1.
-#[repr(C)]
-#[derive(Debug)]
-pub struct DLManagedTensor {
-    /// The tensor.
-    pub dl_tensor: DLTensor,
-    /// The producer's.
-    pub manager_ctx: *mut c_void,
-    /// Frees it all.
-    pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensor)>,
-}
-
-/// A tensor with who frees it.
-#[repr(C)]
-#[derive(Debug)]
-pub struct DLManagedTensorVersioned {
-    /// Of which version it is.
-    pub version: DLPackVersion,
-    /// The producer's.
-    pub manager_ctx: *mut c_void,
-    /// Frees it all.
-    pub deleter: Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned)>,
-    /// [`READ_ONLY`] and [`IS_COPIED`].
-    pub flags: u64,
-    /// The tensor.
-    pub dl_tensor: DLTensor,
-}
-
-/// Memory of the host.
-pub const CPU: i32 = 1;
-/// The flag of data that is not to be written to.
-pub const READ_ONLY: u64 = 1;
-/// The flag of data that was copied for this tensor: nobody else has it.
-pub const IS_COPIED: u64 = 2;
-
-const _: () = {
-    assert!(size_of::<DLDataType>() == 4 && size_of::<DLDevice>() == 8 && size_of::<DLPackVersion>() == 8);
-    assert!(size_of::<DLTensor>() == 48 && size_of::<DLManagedTensor>() == 64);
-    assert!(offset_of!(DLTensor, ndim) == 16 && offset_of!(DLTensor, shape) == 24);
-    assert!(offset_of!(DLTensor, strides) == 32 && offset_of!(DLTensor, byte_offset) == 40);
-    assert!(offset_of!(DLManagedTensor, manager_ctx) == 48);
-    assert!(size_of::<DLManagedTensorVersioned>() == 80);
-    assert!(offset_of!(DLManagedTensorVersioned, flags) == 24);
-    assert!(offset_of!(DLManagedTensorVersioned, dl_tensor) == 32);
-};
+use elements::dtype_of;
 
 /// A tensor that another library exported. Its deleter is called once, when neither this nor an array that shares its memory
 /// is left, on whatever thread that is.
@@ -382,61 +290,6 @@ impl Converter<Tensor> for DlPack {
     }
 }
 
-/// An array for another library: a copy, that library's own. Who takes it calls its deleter, once.
-///
-/// # Errors
-///
-/// The array cannot be read.
-pub fn export(array: &Array) -> Result<NonNull<DLManagedTensorVersioned>> {
-    let room = array.with_bytes(Room::of)?;
-    let mut step = 1;
-    let mut strides: Vec<i64> = array.shape().iter().rev().map(|n| (step, step *= n.max(&1)).0).collect();
-    strides.reverse();
-    let exported = Box::leak(Box::new(Exported {
-        room,
-        shape: array.shape().into(),
-        strides: strides.into(),
-        managed: None,
-    }));
-    let dl_tensor = DLTensor {
-        data: exported.room.as_mut_ptr().cast(),
-        device: DLDevice { device_type: CPU, device_id: 0 },
-        ndim: array.rank() as i32,
-        dtype: code_of(array.dtype()),
-        shape: exported.shape.as_mut_ptr(),
-        strides: exported.strides.as_mut_ptr(),
-        byte_offset: 0,
-    };
-    let this: *mut Exported = exported;
-    // SAFETY: it was just leaked, and nobody else has it.
-    let managed = unsafe {
-        (*this).managed.insert(DLManagedTensorVersioned {
-            version: DLPackVersion { major: 1, minor: 0 },
-            manager_ctx: this.cast(),
-            deleter: Some(delete),
-            flags: IS_COPIED,
-            dl_tensor,
-        })
-    };
-    Ok(NonNull::from(managed))
-}
-
-/// What is exported, until its deleter is called.
-struct Exported {
-    room: Room,
-    shape: Box<[i64]>,
-    strides: Box<[i64]>,
-    managed: Option<DLManagedTensorVersioned>,
-}
-
-/// # Safety
-///
-/// `managed` is from [`export`], and this is its end.
-unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
-    // SAFETY: by the caller's promise the context is what `export` leaked.
-    drop(unsafe { Box::from_raw((*managed).manager_ctx.cast::<Exported>()) });
-}
-
 /// How many elements there are in memory before the first one, and from it on.
 fn extent(shape: &[i64], strides: Option<&[i64]>) -> Option<(usize, usize)> {
     if shape.contains(&0) {
@@ -455,35 +308,6 @@ fn extent(shape: &[i64], strides: Option<&[i64]>) -> Option<(usize, usize)> {
     // No memory is larger: the bytes can be counted.
     let fits = |n: i64| usize::try_from(n).ok().filter(|&n| n < usize::MAX >> 8);
     Some((fits(before)?, fits(after)?))
-}
-
-const CODES: [(DType, u8, u8); 15] = [
-    (DType::I8, 0, 8),
-    (DType::I16, 0, 16),
-    (DType::I32, 0, 32),
-    (DType::I64, 0, 64),
-    (DType::U8, 1, 8),
-    (DType::U16, 1, 16),
-    (DType::U32, 1, 32),
-    (DType::U64, 1, 64),
-    (DType::F16, 2, 16),
-    (DType::F32, 2, 32),
-    (DType::F64, 2, 64),
-    (DType::BF16, 4, 16),
-    (DType::C64, 5, 64),
-    (DType::C128, 5, 128),
-    (DType::Bool, 6, 8),
-];
-
-fn dtype_of(data: DLDataType) -> Result<DType> {
-    let found = CODES.iter().find(|&&(_, code, bits)| (data.code, data.bits, data.lanes) == (code, bits, 1));
-    let got = || format!("code {}, {} bits, {} lanes", data.code, data.bits, data.lanes);
-    found.map(|&(dtype, ..)| dtype).ok_or_else(|| wrong("elements of a dtype", got()))
-}
-
-fn code_of(dtype: DType) -> DLDataType {
-    let &(_, code, bits) = CODES.iter().find(|(known, ..)| *known == dtype).expect("all are listed");
-    DLDataType { code, bits, lanes: 1 }
 }
 
 #[cold]
