@@ -49,7 +49,7 @@ fn place_of(classes: SEXP) -> usize {
 fn are_same(a: SEXP, b: SEXP) -> bool {
     let n = Rf_xlength(a);
     // SAFETY: vectors of strings with as many elements.
-    a == b || (n == Rf_xlength(b) && (0..n).all(|i| unsafe { STRING_ELT(a, i) == STRING_ELT(b, i) }))
+    n == Rf_xlength(b) && (0..n).all(|i| unsafe { STRING_ELT(a, i) == STRING_ELT(b, i) })
 }
 
 /// The converter that the registry has chosen for such an object before, and would again.
@@ -68,8 +68,12 @@ pub(super) fn again(x: SEXP, registry: &Scope) -> Option<Arc<Entry>> {
 #[cold]
 pub(super) fn remember(x: SEXP, version: u64, entry: &Arc<Entry>) -> Result<()> {
     let (Some(classes), Match::Class(_)) = (classes_of(x), entry.rule()) else { return Ok(()) };
-    let chosen = Chosen { classes: Root::new(classes)?, version, entry: Arc::downgrade(entry) };
-    let before = LAST.get().borrow_mut()[place_of(classes)].replace(chosen);
+    // Code of C may change the object's own in place.
+    // SAFETY: a vector that the object keeps.
+    let classes = Root::make(|| unsafe { Rf_shallow_duplicate(classes) })?;
+    let place = place_of(classes.get());
+    let chosen = Chosen { classes, version, entry: Arc::downgrade(entry) };
+    let before = LAST.get().borrow_mut()[place].replace(chosen);
     drop(before);
     Ok(())
 }
