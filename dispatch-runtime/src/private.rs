@@ -9,8 +9,8 @@ pub use crate::engine::RawBuffer;
 pub use crate::family::{
     Arg, BodyError, BodyLeaf, BodyLeaves, Buffers, CompileCx, Copies, DeclaredFamily, DevicePolicy, Dynamic,
     Entry, Explanation, Failure, Family, FamilyBuilder, GroupDType, NO_BUFFER, Ready, Request, Settings,
-    Temporary, TextFailure, Visitor, buffer, dim, dim_back, distinct, first_shape, fits, fits_lead, lead,
-    nothing_donated, ready, same_array, same_sizes, sources_differ, write_back,
+    Temporary, TextFailure, Visitor, buffer, check_back, dim, dim_back, distinct, first_shape, fits,
+    fits_lead, lead, nothing_donated, ready, same_array, same_sizes, sources_differ, write_back,
 };
 pub use crate::ffi::private as ffi;
 pub use crate::key::{Described, Sink, StaticKey, expected};

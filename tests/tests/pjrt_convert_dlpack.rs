@@ -260,9 +260,15 @@ fn a_result_is_written_back_along_the_strides() {
     let error = family.call(converters.object(&tensor.unwrap())).unwrap_err().to_string();
     assert!(error.contains("gave read-only data"), "{error}");
     // One element cannot hold the results of many.
-    let (tensor, _) = Made { strides: &[3, 0], ..DENSE }.tensor();
-    let error = family.call(converters.object(&tensor.unwrap())).unwrap_err().to_string();
-    assert!(error.contains("gave read-only data"), "{error}");
+    for (strides, text) in [(&[3, 0][..], "[3,0]"), (&[1, 1], "[1,1]")] {
+        let strides: &'static [i64] = strides;
+        let (tensor, _) = Made { strides, ..DENSE }.tensor();
+        let tensor = tensor.unwrap();
+        assert!(tensor.is_read_only());
+        let error = family.call(converters.object(&tensor)).unwrap_err().to_string();
+        let reason = format!("gave elements that share memory (strides {text})");
+        assert!(error.contains(&reason), "{error}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 
 use super::{CopyPolicy, Expected};
-use crate::aval::{brief, short};
+use crate::aval::{brief, shape_text, short};
 use crate::host::{Converted, HostArray, HostView, Owner};
 use crate::{Array, Aval, Client, DType, Device, Result};
 
@@ -185,6 +185,15 @@ impl<'a> Described<'a> {
     /// Whether it cannot be written to.
     pub fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    /// Why no result can be written to where the data is; none if one can.
+    pub(super) fn why_not_written(&self) -> Option<String> {
+        if self.read_only {
+            return Some("gave read-only data".into());
+        }
+        let view = self.view().filter(|view| view.places().repeat())?;
+        Some(format!("gave elements that share memory (strides {})", shape_text(&view.strides())))
     }
 
     /// Whether its numbers may be converted.

@@ -66,7 +66,18 @@ pub trait Converter<T: ?Sized>: Send + Sync + 'static {
         false
     }
 
+    /// An error if [`convert_out`](Converter::convert_out) cannot put the result into the object: it has another shape, or the
+    /// object cannot be written to any more. Where a call writes several results back, all converters are asked this before the
+    /// first of them writes.
+    fn check_out(&self, result: &Array, original: &T, info: &OutInfo<'_>) -> Result<()> {
+        let _ = (result, original, info);
+        Ok(())
+    }
+
     /// Puts a result into the object that was the argument, or makes a new one of it after its example.
+    ///
+    /// Where this fails after the converter of another argument has written, what that one wrote stays: whatever can be known
+    /// before is the matter of [`check_out`](Converter::check_out).
     fn convert_out(&self, result: &Array, original: &T, info: &OutInfo<'_>) -> Result<Out> {
         let _ = (result, original, info);
         Ok(Out::Nothing)
@@ -94,6 +105,7 @@ type Predicate = Box<dyn Fn(&dyn Any) -> bool + Send + Sync>;
 trait Erased: Send + Sync {
     fn convert_in<'a>(&self, object: &'a dyn Any, expected: &Expected<'_>) -> Result<Described<'a>>;
     fn gives_back(&self) -> bool;
+    fn check_out(&self, result: &Array, original: &dyn Any, info: &OutInfo<'_>) -> Result<()>;
     fn convert_out(&self, result: &Array, original: &dyn Any, info: &OutInfo<'_>) -> Result<Out>;
 }
 
@@ -107,6 +119,10 @@ impl<T: Any, C: Converter<T>> Erased for Typed<T, C> {
 
     fn gives_back(&self) -> bool {
         self.0.gives_back()
+    }
+
+    fn check_out(&self, result: &Array, original: &dyn Any, info: &OutInfo<'_>) -> Result<()> {
+        self.0.check_out(result, original.downcast_ref().expect("found by this type"), info)
     }
 
     fn convert_out(&self, result: &Array, original: &dyn Any, info: &OutInfo<'_>) -> Result<Out> {
@@ -124,6 +140,10 @@ impl<C: Converter<dyn Any>> Erased for Untyped<C> {
 
     fn gives_back(&self) -> bool {
         self.0.gives_back()
+    }
+
+    fn check_out(&self, result: &Array, original: &dyn Any, info: &OutInfo<'_>) -> Result<()> {
+        self.0.check_out(result, original, info)
     }
 
     fn convert_out(&self, result: &Array, original: &dyn Any, info: &OutInfo<'_>) -> Result<Out> {
@@ -271,6 +291,17 @@ impl AnyConverter {
 
     pub(super) fn gives_back(&self) -> bool {
         self.converter.gives_back()
+    }
+
+    pub(super) fn check_out(
+        &self,
+        result: &Array,
+        original: &dyn Any,
+        info: &OutInfo<'_>,
+        name: &str,
+    ) -> Result<()> {
+        let about = Expected::new(info.argument);
+        guarded(name, &about, || self.converter.check_out(result, original, info))
     }
 
     pub(super) fn convert_out(

@@ -1,12 +1,11 @@
 //! What a call passes: device arrays, host values, and in `warm` abstract values.
 
-use super::{Family, Ready};
+use super::{OutInfo, Ready, Source};
 use crate::array::{Array, tag};
 use crate::host::{Converted, Element, HostView};
 use crate::leaf::{Leaf, LeafKind};
 use crate::signature::Scope;
-use crate::tree::OutputTree;
-use crate::{Aval, DType, Error, Result};
+use crate::{Aval, DType, Result};
 
 /// One dynamic argument of a call, borrowed.
 #[derive(Clone, Copy)]
@@ -93,17 +92,6 @@ impl Leaf for Arg<'_> {
     }
 }
 
-/// What a result is converted for.
-#[derive(Clone, Copy, Debug)]
-pub struct OutInfo<'a> {
-    /// The family.
-    pub function: &'a str,
-    /// The argument.
-    pub argument: &'a str,
-    /// The argument's position among the arrays, counted from 0.
-    pub index: usize,
-}
-
 /// What can be passed for a dynamic argument: an [`Array`] or a reference to one, a host scalar, a host slice, array
 /// or vector (of rank 1), a pair `(&slice, shape)` with a row-major shape, or a [`HostView`] with any strides.
 ///
@@ -142,11 +130,19 @@ pub unsafe trait Dynamic {
         Ok(())
     }
 
-    /// Where the object is that a result is written back into; none if nothing is.
+    /// The object that a result can be written back into; none if nothing can.
     #[doc(hidden)]
     #[inline(always)]
-    fn source(&self) -> Option<*const ()> {
+    fn source(&self) -> Option<Source<'_>> {
         None
+    }
+
+    /// An error if a result cannot be written back into what was passed.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn check_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {
+        let _ = (result, info);
+        Ok(())
     }
 
     /// Writes a result back into what was passed. Arrays and host values stay what they are.
@@ -225,8 +221,13 @@ unsafe impl<D: Dynamic + ?Sized> Dynamic for &D {
     }
 
     #[inline(always)]
-    fn source(&self) -> Option<*const ()> {
+    fn source(&self) -> Option<Source<'_>> {
         (**self).source()
+    }
+
+    #[inline(always)]
+    fn check_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {
+        (**self).check_back(result, info)
     }
 
     #[inline(always)]
@@ -312,39 +313,4 @@ fn slice<'a, T: Element>(data: &'a [T], shape: &'a [i64]) -> Arg<'a> {
         Ok(view) => Arg::Host(view),
         Err(_) => Arg::BadLength(T::DTYPE, data.len(), shape),
     }
-}
-
-/// Writes the result of this number back into what was passed for this argument.
-pub fn write_back<D: Dynamic + ?Sized>(
-    passed: &D,
-    (results, number): (&impl OutputTree, usize),
-    family: &Family,
-    (argument, index): (&'static str, usize),
-) -> Result<()> {
-    let (mut i, mut written) = (0, Ok(()));
-    results.each(&mut |result| {
-        if i == number {
-            written = passed.write_back(result, &OutInfo { function: family.name(), argument, index });
-        }
-        i += 1;
-    });
-    written
-}
-
-/// An error if an object that is written into is passed twice. Of each argument: its name, where the object is, and whether it is
-/// written into.
-pub fn sources_differ(sources: &[(&'static str, Option<*const ()>, bool)]) -> Result<()> {
-    for (i, &(name, source, writes)) in sources.iter().enumerate() {
-        let twice = |&(j, &(_, other, _)): &(usize, &(_, Option<*const ()>, bool))| j != i && other == source;
-        let (true, Some(_)) = (writes, source) else { continue };
-        if let Some((_, (other, ..))) = sources.iter().enumerate().find(twice) {
-            return Err(Error::Converter {
-                argument: name.into(),
-                reason: format!(
-                    "a result is written back into the object, so it cannot be passed as `{other}` too"
-                ),
-            });
-        }
-    }
-    Ok(())
 }

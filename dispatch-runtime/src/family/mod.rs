@@ -11,9 +11,10 @@ mod cx;
 mod explain;
 mod place;
 mod run;
+mod write_back;
 
 pub use crate::compiled::{Compiled, Compiler, Visitor, by_engine, nothing_donated};
-pub use args::{Arg, Dynamic, OutInfo, sources_differ, write_back};
+pub use args::{Arg, Dynamic};
 pub use builder::{DeclaredFamily, DevicePolicy, FamilyBuilder, Settings};
 pub use compile::{BodyError, Failure, Request, TextFailure};
 pub use cx::{BodyLeaf, BodyLeaves, CompileCx};
@@ -23,6 +24,7 @@ pub use place::{
     fits, fits_lead, lead, ready, same_array, same_sizes,
 };
 pub use run::Buffers;
+pub use write_back::{OutInfo, Source, check_back, sources_differ, write_back};
 
 use crate::cache::{Cache, Part, Pin, Stats};
 use crate::client::{Client, Device, other_client};

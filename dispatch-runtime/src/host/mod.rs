@@ -4,6 +4,7 @@ mod convert;
 mod element;
 mod gather;
 pub(crate) mod layout;
+mod places;
 mod view;
 
 pub use convert::Converted;
@@ -12,6 +13,7 @@ pub(crate) use convert::number::{Number, Target};
 pub use element::Element;
 pub(crate) use gather::gather_items;
 pub use gather::{to_column_major, to_row_major};
+pub use places::Places;
 pub use view::HostView;
 pub(crate) use view::wrong_strides;
 

@@ -195,21 +195,19 @@ impl Tensor {
         &self.shape
     }
 
-    /// Whether results cannot be written into it.
+    /// Whether results cannot be written into it: it says so, or some of its elements share memory, so that it cannot hold the
+    /// results of all.
     pub fn is_read_only(&self) -> bool {
+        self.says_read_only() || self.view().is_ok_and(|view| view.places().repeat())
+    }
+
+    fn says_read_only(&self) -> bool {
         self.immutable
-            || self.repeats()
             || match *self.held {
                 // SAFETY: the tensor is alive as long as it is held.
                 Held::Versioned(tensor) => unsafe { tensor.as_ref().flags & READ_ONLY != 0 },
                 Held::Unversioned(_) => true,
             }
-    }
-
-    /// Whether an element stands for many, so that it cannot hold the results of all.
-    fn repeats(&self) -> bool {
-        let steps = self.strides.iter().flatten().zip(&self.shape);
-        steps.into_iter().any(|(&stride, &size)| stride == 0 && size > 1)
     }
 
     /// Its data.
@@ -267,22 +265,27 @@ impl Converter<Tensor> for DlPack {
             true => unsafe { described.immutable() },
             false => described,
         };
-        Ok(if tensor.is_read_only() { described.read_only() } else { described })
+        Ok(if tensor.says_read_only() { described.read_only() } else { described })
     }
 
     fn gives_back(&self) -> bool {
         true
     }
 
-    fn convert_out(&self, result: &Array, original: &Tensor, info: &OutInfo<'_>) -> Result<Out> {
-        if original.is_read_only() {
-            return Err(Expected::new(info.argument).error("the tensor is read-only"));
-        }
+    fn check_out(&self, result: &Array, original: &Tensor, info: &OutInfo<'_>) -> Result<()> {
         let expected = Expected::new(info.argument);
+        if original.is_read_only() {
+            return Err(expected.error("the tensor is read-only"));
+        }
         if (result.dtype(), result.shape()) != (original.dtype(), original.shape()) {
             let (result, tensor) = (result.aval(), crate::Aval::new(original.dtype, &*original.shape));
             return Err(expected.error(format!("the result is a {result}, the tensor a {tensor}")));
         }
+        Ok(())
+    }
+
+    fn convert_out(&self, result: &Array, original: &Tensor, info: &OutInfo<'_>) -> Result<Out> {
+        self.check_out(result, original, info)?;
         // SAFETY: it may be written to; no other thread has the `Tensor`, and who made it promised that nobody else uses the
         // data meanwhile.
         result.with_bytes(|bytes| unsafe { original.write(bytes) })?;

@@ -7,7 +7,7 @@ use super::Object;
 use super::opened::Opened;
 use super::waits::Waits;
 use crate::engine::RawBuffer;
-use crate::family::{Arg, Copies, Dynamic, Family, Ready, Temporary};
+use crate::family::{Arg, Copies, Dynamic, Family, Ready, Source, Temporary};
 use crate::host::Converted;
 use crate::signature::{Dim, Lead, LeafSpec, Scope, ShapeSpec};
 use crate::{Array, DType, Error, Result};
@@ -51,8 +51,16 @@ unsafe impl Dynamic for Object<'_> {
         Ok(ReadyObject::Host { opened, converted: Ready::new(Arg::Host(view), dtype, name)?, name })
     }
 
-    fn source(&self) -> Option<*const ()> {
-        Some(std::ptr::from_ref(self.thing.object).cast())
+    fn source(&self) -> Option<Source<'_>> {
+        let object = std::ptr::from_ref(self.thing.object).cast();
+        Some(Source { object, memory: self.opened().described.view() })
+    }
+
+    fn check_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {
+        // What the computation fails with is told while nothing is written yet.
+        result.await_ready().map_err(|error| error.with_argument(info.argument))?;
+        let entry = &self.opened().entry;
+        entry.converter().check_out(result, self.thing.object, info, entry.description())
     }
 
     fn write_back(&self, result: &Array, info: &OutInfo<'_>) -> Result<()> {

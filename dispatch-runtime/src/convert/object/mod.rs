@@ -126,9 +126,9 @@ impl<'a> Object<'a> {
         }
         let mut room = None;
         let described = entry.converter().convert_in(self.thing.object, &expected, name, &mut room)?;
-        if writes && described.is_read_only() {
-            let reason = "gave read-only data, and the result is written back into this argument";
-            return Err(expected.error(format!("the converter `{name}` {reason}")));
+        if writes && let Some(why) = described.why_not_written() {
+            let reason = "and the result is written back into this argument";
+            return Err(expected.error(format!("the converter `{name}` {why}, {reason}")));
         }
         entry.count(described.bytes_copied());
         let dtype = expected.dtype().unwrap_or(described.dtype());

@@ -1,6 +1,6 @@
 //! Results that are written back into arguments.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 
 use super::super::super::scope::{code, plain};
@@ -33,18 +33,25 @@ pub(super) fn run(family: &Family, output: &impl ToTokens, donated: &TokenStream
                 format!("there is no result {result} to write back into `{name}`: they are counted from 0"),
             ),
         };
-        quote_spanned! {back.span.resolved_at(proc_macro2::Span::mixed_site())=>
+        quote_spanned! {back.span.resolved_at(Span::mixed_site())=>
             const _: () = ::core::assert!(#holds, #message);
         }
     });
-    let writes = written.iter().map(|(index, dynamic, back)| {
-        let (name, passed, result) = (plain(&dynamic.name), passed(dynamic), back.result.unwrap_or(0));
-        code! { __dispatch::write_back(#passed, (&results, #result), &self.0, (#name, #index))?; }
-    });
+    // All are checked before any is written.
+    let does = |what: &str| -> Vec<TokenStream> {
+        let does = Ident::new(what, Span::mixed_site());
+        let one = |(index, dynamic, back): &(usize, &Dynamic, WriteBack)| {
+            let (name, passed, result) = (plain(&dynamic.name), passed(dynamic), back.result.unwrap_or(0));
+            code! { __dispatch::#does(#passed, (&results, #result), &self.0, (#name, #index))?; }
+        };
+        written.iter().map(one).collect()
+    };
+    let (checks, writes) = (does("check_back"), does("write_back"));
     code! {
         #(#asserts)*
         let results =
             self.0.run(&entry, buffers, &mut outs, #donated, |outputs| <#output as __dispatch::OutputTree>::take(outputs))?;
+        #(#checks)*
         #(#writes)*
         ::core::result::Result::Ok(results)
     }
