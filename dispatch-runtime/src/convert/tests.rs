@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::Result;
+use crate::{DType, HostArray, Result};
 
 /// A converter that a test tells by its name; it counts how many of them there are.
 struct Named(&'static str, Option<Arc<AtomicUsize>>);
@@ -268,4 +268,54 @@ fn eight_threads_register_remove_and_look_up_at_random() {
     assert_eq!((registry.len(), registry.is_idle()), (1, false));
     drop(_steady);
     assert!(registry.is_idle() && registry.is_empty());
+}
+
+/// Checks that a converter takes the data where it is, and that it is what the array held.
+fn check_taken<T>(converter: &impl Converter<T>, object: &T, array: &HostArray, memory: Option<*const u8>) {
+    let described = converter.convert_in(object, &Expected::new("x")).unwrap();
+    let view = described.view().unwrap();
+    assert_eq!((view.dtype(), view.bytes()), (array.dtype(), Some(array.bytes())));
+    if let Some(memory) = memory.filter(|_| view.len() > 0) {
+        assert_eq!(view.as_ptr(), memory);
+    }
+}
+
+/// An array of each dtype and some shapes, whose elements differ.
+fn arrays() -> impl Iterator<Item = HostArray> {
+    let shapes = [&[][..], &[3], &[2, 9], &[2, 3, 4], &[2, 0]];
+    DType::ALL.iter().flat_map(move |&dtype| {
+        shapes.map(|shape| {
+            let count = shape.iter().product::<i64>() as usize * dtype.size();
+            let of = |i| if dtype == DType::Bool { u8::from(i % 3 == 0) } else { i as u8 };
+            HostArray::from_bytes(dtype, shape, &(0..count).map(of).collect::<Vec<_>>()).unwrap()
+        })
+    })
+}
+
+#[test]
+fn an_array_of_the_host_is_given_to_other_libraries_where_it_is() {
+    for array in arrays() {
+        let given = array.clone();
+        let memory = given.bytes().as_ptr();
+        // SAFETY: it is exported for this test.
+        let tensor = unsafe { dlpack::Tensor::from_raw(dlpack::export_host(given)).unwrap() };
+        assert!(!tensor.is_read_only());
+        assert_eq!(tensor.shape(), array.shape());
+        check_taken(&dlpack::DlPack, &tensor, &array, Some(memory));
+
+        let given = array.clone();
+        let memory = given.bytes().as_ptr();
+        let dtype = array.dtype();
+        let exported = arrow::export_host(given);
+        if matches!(dtype, DType::BF16 | DType::C64 | DType::C128) {
+            let error = exported.unwrap_err().to_string();
+            assert!(error.ends_with(&format!("that Arrow has a type for, got {dtype}")), "{error}");
+            continue;
+        }
+        let (mut values, mut schema) = exported.unwrap();
+        // SAFETY: both are exported for this test.
+        let column = unsafe { arrow::Column::from_raw(&mut values, &mut schema).unwrap() };
+        // Arrow's booleans are bits.
+        check_taken(&arrow::Arrow, &column, &array, (dtype != DType::Bool).then_some(memory));
+    }
 }

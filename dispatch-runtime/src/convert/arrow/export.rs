@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::super::room::Room;
 use super::abi::{ArrowArray, ArrowSchema};
 use super::{FORMATS, wrong};
-use crate::{Array, DType, Result};
+use crate::{Array, DType, HostArray, Result};
 
 /// An array for another library: a copy, that library's own, which has to be released. A value without sizes is a column of
 /// one; each size after the first makes fixed-size lists.
@@ -14,17 +14,57 @@ use crate::{Array, DType, Result};
 ///
 /// Arrow has no type like the dtype: brain floats and complex numbers; the array cannot be read.
 pub fn export(array: &Array) -> Result<(ArrowArray, ArrowSchema)> {
-    let Some(&(format, _)) = FORMATS.iter().find(|(_, dtype)| *dtype == array.dtype()) else {
-        return Err(wrong("a dtype that Arrow has a type for", array.dtype().to_string()));
-    };
+    let format = format_of(array.dtype())?;
     let room = array.with_bytes(|bytes| match array.dtype() {
         DType::Bool => Room::of(&packed(bytes)),
         _ => Room::of(bytes),
     })?;
-    let mut shape = array.shape().to_vec();
-    if shape.is_empty() {
-        shape.push(1);
-    }
+    Ok(column(room, format, array.shape()))
+}
+
+/// An array of the host for another library, which gets its memory, as [`export`] gives a copy. Only booleans are copied, since
+/// Arrow has them as bits.
+///
+/// The values begin at a multiple of 16 bytes. What is copied does at one of 256.
+///
+/// ```
+/// use dispatch_runtime::HostArray;
+/// use dispatch_runtime::convert::arrow;
+///
+/// let array = HostArray::new([1f32, 2.0], [2])?;
+/// let memory = array.bytes().as_ptr();
+/// let (mut array, mut schema) = arrow::export_host(array)?;
+/// // SAFETY: both are exported for us, and have a buffer of values.
+/// unsafe {
+///     assert_eq!((*array.buffers.add(1)).cast(), memory);
+///     drop(arrow::Column::from_raw(&mut array, &mut schema)?);
+/// }
+/// # Ok::<(), dispatch_runtime::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Arrow has no type like the dtype: brain floats and complex numbers.
+pub fn export_host(array: HostArray) -> Result<(ArrowArray, ArrowSchema)> {
+    let format = format_of(array.dtype())?;
+    let shape = Box::from(array.shape());
+    let room = match array.dtype() {
+        DType::Bool => Room::of(&packed(array.bytes())),
+        _ => Room::Given(array),
+    };
+    Ok(column(room, format, &shape))
+}
+
+fn format_of(dtype: DType) -> Result<&'static str> {
+    let found = FORMATS.iter().find(|(_, known)| *known == dtype);
+    found
+        .map(|&(format, _)| format)
+        .ok_or_else(|| wrong("a dtype that Arrow has a type for", dtype.to_string()))
+}
+
+/// A column of these values, which belong to it alone.
+fn column(room: Room, format: &str, shape: &[i64]) -> (ArrowArray, ArrowSchema) {
+    let shape = if shape.is_empty() { &[1][..] } else { shape };
     let count = |rank: usize| shape[..rank].iter().product::<i64>();
     let mut column = Node::array(count(shape.len()), Some(room), None);
     let mut schema = Node::schema(format, None);
@@ -32,7 +72,7 @@ pub fn export(array: &Array) -> Result<(ArrowArray, ArrowSchema)> {
         column = Node::array(count(rank), None, Some(column));
         schema = Node::schema(&format!("+w:{}", shape[rank]), Some(schema));
     }
-    Ok((column, schema))
+    (column, schema)
 }
 
 /// Bytes of 0 or 1 as bits.
@@ -116,7 +156,7 @@ impl Node<ArrowSchema> {
 
 /// # Safety
 ///
-/// `array` is from [`export`], or was moved from there, and is not released.
+/// `array` is from [`column`], or was moved from there, and is not released.
 unsafe extern "C" fn release_array(array: *mut ArrowArray) {
     // SAFETY: by the caller's promise; a child that was moved away is marked as released.
     unsafe {
@@ -133,7 +173,7 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
 
 /// # Safety
 ///
-/// `schema` is from [`export`], or was moved from there, and is not released.
+/// `schema` is from [`column`], or was moved from there, and is not released.
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
     // SAFETY: by the caller's promise; a child that was moved away is marked as released.
     unsafe {

@@ -2,8 +2,8 @@
 //! (<https://arrow.apache.org/docs/format/CDataInterface.html>).
 //!
 //! [`Column`] owns what another library exported; [`Arrow`] is the converter that takes it for an array: one of numbers or of
-//! booleans has rank 1, and each fixed-size list around them adds a size. [`export`] gives an [`Array`](crate::Array) to another
-//! library.
+//! booleans has rank 1, and each fixed-size list around them adds a size. [`export`] gives a copy of an [`Array`](crate::Array) to
+//! another library, [`export_host`] a [`HostArray`] itself.
 
 mod abi;
 mod export;
@@ -15,7 +15,7 @@ use super::{Converter, Described, Expected};
 use crate::{DType, Error, HostArray, HostView, Result};
 
 pub use abi::{ArrowArray, ArrowSchema};
-pub use export::export;
+pub use export::{export, export_host};
 
 /// A column that another library exported. It is released once, when neither this nor an array that shares its memory is left,
 /// on whatever thread that is.

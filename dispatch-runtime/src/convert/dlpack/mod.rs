@@ -1,7 +1,7 @@
 //! Tensors of other libraries, as DLPack 1 describes them (<https://dmlc.github.io/dlpack/latest/c_api.html>).
 //!
-//! [`Tensor`] owns what another library exported; [`DlPack`] is the converter that takes it for an array. [`export`] gives an
-//! [`Array`] to another library.
+//! [`Tensor`] owns what another library exported; [`DlPack`] is the converter that takes it for an array. [`export`] gives a copy
+//! of an [`Array`] to another library, [`export_host`] a [`HostArray`](crate::HostArray) itself.
 
 mod abi;
 mod elements;
@@ -14,7 +14,7 @@ use super::{Converter, Described, Expected, Out, OutInfo};
 use crate::{Array, DType, Error, HostView, Result};
 
 pub use abi::*;
-pub use export::export;
+pub use export::{export, export_host};
 
 use elements::dtype_of;
 
