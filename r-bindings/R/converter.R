@@ -31,7 +31,14 @@
 #' An argument of a function made of Rust may be declared to be written back. If it was converted, the result that takes its
 #' place is what `convert_out(result, original, info)` gives for it, `NULL` without such a function: `result` is an
 #' [AnvlArray], `original` the object, and `info` a list of the names `function` and `argument`, and the argument's position,
-#' `index`. The function may write into the object, too. The same object twice in such a call is an error.
+#' `index`. The function may write into the object, too.
+#'
+#' The same object twice in such a call is an error, and so are two objects with views ([host_view()], [mmap_array()], those of the
+#' converters that ship) of the same memory, or of the same part of a file, even if only a part of it is common. So is a view that is
+#' read-only, or whose elements share memory, as with a stride of 0.
+#'
+#' Of a function with several such arguments all results are waited for before the first `convert_out` is called. If a later one fails,
+#' the call does, but what those before it wrote stays written.
 #'
 #' @section Which converter:
 #' One for the first class of the object comes before one for the second, and so on in the order of [class()], or, for

@@ -151,6 +151,7 @@ typedef struct pjrtdispatch_expected {
     int32_t device;
     int32_t writes_back; /* 1 if a result is written back into the object, which must not be read-only then */
     int32_t donated; /* 1 if a program may write into the array, which must not be the object's own memory then */
+    int32_t keeps_view; /* 1 if convert() gives the view of the host's memory that the converter gave, too */
 } pjrtdispatch_expected;
 
 /* What a result is converted for. */
@@ -252,7 +253,8 @@ typedef struct pjrtdispatch_table {
 
     /* Objects that are no arrays, for which converters are registered: see the R function register_converter(). convert()
      * gives a new list, not protected, of what the converter of `x` gave (an R vector or array, a PJRTBuffer or an
-     * AnvlArray) and of the converter, for convert_out(); or NULL if there is no converter for it: then no_converter()
+     * AnvlArray) and of the converter, for convert_out(), and where `keeps_view` asks for it of the view of the host's memory
+     * that it gave, or NULL; or NULL as a whole if there is no converter for it: then no_converter()
      * tells why. convert_out() makes of a result what the converter gives for `original`, which it converted before. */
     int (*convert)(SEXP x, const pjrtdispatch_expected *expected, SEXP *out);
     int (*no_converter)(SEXP x, void (*tell)(void *to, const char *text), void *to);
@@ -260,6 +262,8 @@ typedef struct pjrtdispatch_table {
     /* A converter that is a function of your package; its number, for remove_converter(), which gives 1 if it was there. */
     int (*register_converter)(const pjrtdispatch_new_converter *converter, uint64_t *out);
     int (*remove_converter)(uint64_t id);
+    /* Whether two views that convert() gave share memory: 1 or 0. Into what is written to no other argument may look. */
+    int (*same_memory)(SEXP a, SEXP b);
 } pjrtdispatch_table;
 
 /* The functions of the loaded pjrtdispatch. An R error if it is another version than this header. */

@@ -140,6 +140,56 @@ test_that("an object that is written into cannot be passed twice", {
   expect_identical(plain(families$plus(x, x)), c(2, 4))
 })
 
+test_that("memory that a result is written into is no other argument's", {
+  told <- character()
+  noting(convert_out = function(result, original, info) {
+    told <<- c(told, info$argument)
+    original
+  })
+  numbers <- as.double(1:8)
+  view <- function(first, n = 4, by = 1) object(value = host_view(numbers, "f64", n, by, first))
+  reason <- "a result is written back into the object, whose memory is that of the object passed as `%s` too"
+  expect_fault(families$add_to(view(0), view(3)), "converter", sprintf(reason, "y"), "x")
+  expect_fault(families$add_to(view(6, 3, -1), view(0, 3, 2)), "converter", sprintf(reason, "y"), "x")
+  expect_fault(families$swap(view(0), view(3)), "converter", sprintf(reason, "y"), "x")
+  expect_identical(told, character())
+  # Beside each other, or one between the others, they have none in common; and to be read they may.
+  families$add_to(view(0), view(4))
+  families$add_to(view(0, 4, 2), view(1, 4, 2))
+  families$swap(view(0), view(4))
+  expect_identical(told, c("x", "x", "x", "y"))
+  expect_identical(plain(families$sum_of(view(0), view(0))), 20)
+})
+
+test_that("nothing is written into elements that share memory", {
+  noting(convert_out = function(result, original, info) original)
+  same <- object(value = host_view(c(1, 2), "f64", 3, 0))
+  expect_fault(
+    families$add_to(same, c(1, 2, 3)), "converter",
+    "the converter `D` gave elements that share memory, and a result is written back into it", "x"
+  )
+  expect_identical(plain(families$add_to(c(1, 2, 3), same)), c(2, 3, 4))
+})
+
+test_that("an error on the way back leaves what was written before it, and names its argument", {
+  told <- list()
+  noting(convert_out = function(result, original, info) {
+    if (info$argument == "y") stop("it was closed")
+    told <<- c(told, list(plain(result)))
+  })
+  expect_fault(families$swap(object(value = c(1, 2)), object(value = c(3, 4))), "converter", "failed: it was closed", "y")
+  expect_identical(told, list(c(3, 4)))
+})
+
+test_that("what is written into is not what a device has", {
+  noting(convert_out = function(result, original, info) original, copy = "never")
+  view <- host_view(as.double(1:8), "f64", immutable = TRUE)
+  expect_fault(
+    families$add_to(object(value = view), pjrt_buffer(as.double(1:8))), "converter",
+    "may not copy, but a result is written back into this argument", "x"
+  )
+})
+
 test_that("an object that is read-only cannot be written into", {
   noting(convert_out = function(result, original, info) original)
   view <- function(read_only) object(value = host_view(c(1, 2), "f64", read_only = read_only))

@@ -22,6 +22,31 @@ test_that("functions made of Rust write results back into dates, files, data set
   expect_fault(families::add_to(x, x), "converter", "written back into the object, which is passed as `y` too", "x")
 })
 
+test_that("a part of a file, or of an array of numpy, that is written into is no other argument too", {
+  path <- tempfile()
+  writeBin(as.double(1:6), path)
+  part <- function(from, path, ...) mmap_array(path, "f64", 3, offset = 8 * from, ...)
+  x <- part(0, path, writable = TRUE)
+  link <- tempfile()
+  file.symlink(path, link)
+  reason <- "whose memory is that of the object passed as `y` too"
+  expect_fault(families::add_to(x, part(2, link)), "converter", reason, "x")
+  expect_fault(families::swap(x, part(1, path, writable = TRUE)), "converter", reason, "x")
+  expect_identical(readBin(path, "double", 6), as.double(1:6))
+  families::add_to(x, part(3, link))
+  expect_identical(readBin(path, "double", 6), c(5, 7, 9, 4, 5, 6))
+
+  np <- use_numpy()
+  all <- np$arange(6, dtype = "f8")
+  slice <- reticulate::import_builtins(convert = FALSE)$slice
+  part <- function(...) reticulate::py_get_item(all, slice(...))
+  expect_fault(families::add_to(part(0L, 3L), part(2L, 5L)), "converter", reason, "x")
+  families::add_to(part(0L, 6L, 2L), part(1L, 6L, 2L))
+  expect_identical(as.vector(reticulate::py_to_r(all)), c(1, 1, 5, 3, 9, 5))
+  windows <- np$lib$stride_tricks$as_strided(all, shape = reticulate::tuple(3L), strides = reticulate::tuple(0L))
+  expect_fault(families::add_to(windows, c(1, 1, 1)), "converter", "elements that share memory", "x")
+})
+
 test_that("a source that is read-only is refused", {
   path <- tempfile()
   writeBin(c(1, 2, 3), path)

@@ -16,6 +16,7 @@ use crate::make;
 use crate::root::Root;
 use crate::shared::abi::{ConvertExpected, OutInfo, Table, Tell, read};
 use crate::shared::{Room, device_named, done, guarded};
+use crate::view;
 
 /// What another package expects, as it tells it.
 pub(super) struct Told<'a> {
@@ -50,6 +51,7 @@ impl Told<'_> {
             purpose: Purpose {
                 writes_back: wanted.writes_back != 0,
                 donated: wanted.donated != 0,
+                keeps_view: wanted.keeps_view != 0,
                 ..Purpose::default()
             },
         })
@@ -93,6 +95,7 @@ impl Wanted {
             device,
             writes_back: 0,
             donated: 0,
+            keeps_view: 0,
         }
     }
 }
@@ -109,6 +112,9 @@ pub(crate) unsafe extern "C" fn convert_by(
         let mut place = || device_named(told.device.0, told.device.1);
         let made = call::convert_for(x, &told.expected(), told.purpose, &mut place, None)?;
         let object = match &made {
+            Some(made) if told.purpose.keeps_view => {
+                make::list(&[made.get(), made.converter(), made.view()])?.release()
+            }
             Some(made) => make::list(&[made.get(), made.converter()])?.release(),
             None => nil(),
         };
@@ -126,6 +132,16 @@ pub(crate) unsafe extern "C" fn no_converter_by(x: SEXP, tell: Tell, to: *mut c_
         unsafe { tell(to, text.as_ptr()) };
         Ok(())
     })
+}
+
+/// `same_memory` of the table.
+pub(crate) unsafe extern "C" fn same_memory_by(a: SEXP, b: SEXP) -> c_int {
+    let mut is_same = false;
+    let failed = guarded(|| {
+        is_same = view::same_memory(a, b)?;
+        Ok(())
+    });
+    c_int::from(failed == 0 && is_same)
 }
 
 /// `convert_out` of the table.
@@ -164,6 +180,7 @@ impl Room {
         let wanted = Wanted::new(expected);
         let mut told = wanted.told(self.name(device.client())?, device.index() as i32);
         (told.writes_back, told.donated) = (purpose.writes_back.into(), purpose.donated.into());
+        told.keeps_view = purpose.keeps_view.into();
         let mut pair = nil();
         // SAFETY: struct and pointer are ours; the caller keeps `x`.
         done(table, unsafe { (table.convert)(x, &told, &mut pair) })?;
@@ -171,9 +188,13 @@ impl Room {
             return Ok(None);
         }
         let pair = Root::new(pair)?;
-        // SAFETY: it is a list of two.
-        let (value, converter) = unsafe { (VECTOR_ELT(pair.get(), 0), VECTOR_ELT(pair.get(), 1)) };
-        Ok(Some(Converted::new(Root::new(value)?, Root::new(converter)?)))
+        // SAFETY: it is a list of two, or of three where the view is wanted.
+        let (value, converter, view) = unsafe {
+            let view = if purpose.keeps_view { VECTOR_ELT(pair.get(), 2) } else { nil() };
+            (VECTOR_ELT(pair.get(), 0), VECTOR_ELT(pair.get(), 1), view)
+        };
+        let view = if view == nil() { None } else { Some(Root::new(view)?) };
+        Ok(Some(Converted::new(Root::new(value)?, Root::new(converter)?, view)))
     }
 
     /// Why there is no converter for an object.

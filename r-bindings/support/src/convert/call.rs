@@ -27,6 +27,8 @@ pub(crate) struct Purpose {
     pub donated: bool,
     /// The consumer is no device, but takes data of R.
     pub wants_data: bool,
+    /// The memory of the host that the converter gives is compared with that of other arguments.
+    pub keeps_view: bool,
 }
 
 /// What came of an object, kept as long as this lives.
@@ -36,6 +38,8 @@ pub(crate) struct Converted {
     converter: Root,
     /// Whether R data of one element without dimensions is a scalar, and no vector.
     is_scalar: bool,
+    /// The view that the value was made of, if that is asked for.
+    view: Option<Root>,
 }
 
 /// What a converter gave.
@@ -49,8 +53,23 @@ pub(crate) enum Given<'a> {
 }
 
 impl Converted {
-    pub(super) fn new(value: Root, converter: Root) -> Converted {
-        Converted { value, converter, is_scalar: false }
+    pub(super) fn new(value: Root, converter: Root, view: Option<Root>) -> Converted {
+        Converted { value, converter, is_scalar: false, view }
+    }
+
+    /// The view that the value was made of, or `NULL`.
+    pub(super) fn view(&self) -> SEXP {
+        self.view.as_ref().map_or_else(nil, Root::get)
+    }
+
+    /// Whether the memory that this was made of is, or has a part of, that of another one.
+    pub fn shares_memory(&self, other: &Converted) -> Result<bool> {
+        let (Some(own), Some(others)) = (&self.view, &other.view) else { return Ok(false) };
+        match shared::room() {
+            // SAFETY: both are views that `convert` gave, which the roots keep.
+            Some((_, table)) => Ok(unsafe { (table.same_memory)(own.get(), others.get()) } == 1),
+            None => view::same_memory(own.get(), others.get()),
+        }
     }
 
     /// The value.
@@ -155,15 +174,21 @@ pub(crate) fn convert_for(
     // Before the function runs, which may remove its converter.
     let converter = Root::new(entry.converter().list)?;
     let value = Function::convert_in(converter.get(), x, &expected)?;
-    if purpose.writes_back && view::is_read_only(value.get())? {
-        let why = "gave data that is read-only, and a result is written back into it";
+    if purpose.writes_back
+        && let Some(what) = view::why_not_written(value.get())?
+    {
+        let why = format!("gave {what}, and a result is written back into it");
         return Err(expected.error(format!("the converter `{}` {why}", entry.description())).into());
     }
+    let view = match purpose.keeps_view && view::is(value.get()) {
+        true => Some(Root::new(value.get())?),
+        false => None,
+    };
     let is_scalar = purpose.wants_data && view::is_scalar(value.get())?;
     let (value, copied) = checked(value, &expected, purpose, entry.description(), place)
         .map_err(|fault| blame(fault, expected.path, entry.description()))?;
     entry.count(copied);
-    Ok(Some(Converted { value, converter, is_scalar }))
+    Ok(Some(Converted { value, converter, is_scalar, view }))
 }
 
 /// The converter for an object.
@@ -218,13 +243,18 @@ fn checked(
         (value, before) = view::to_data(value.get(), expected, converter)?;
     }
     if view::is(value.get()) {
-        let policy = match (purpose.donated, expected.copy) {
-            (true, CopyPolicy::Never) => {
-                let why = "may not copy, but a program may write into this argument";
+        let changes = match purpose {
+            Purpose { donated: true, .. } => Some("a program may write into this argument"),
+            Purpose { writes_back: true, .. } => Some("a result is written back into this argument"),
+            _ => None,
+        };
+        let policy = match (changes, expected.copy) {
+            (Some(why), CopyPolicy::Never) => {
+                let why = format!("may not copy, but {why}");
                 return Err(expected.error(format!("the converter `{converter}` {why}")).into());
             }
-            (true, _) => CopyPolicy::Always,
-            (false, policy) => policy,
+            (Some(_), _) => CopyPolicy::Always,
+            (None, policy) => policy,
         };
         let (buffer, copied) = view::to_buffer(value.get(), expected, converter, policy, place()?)?;
         return Ok((Root::new(buffer)?, copied));

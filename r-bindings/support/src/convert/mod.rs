@@ -28,7 +28,7 @@ mod object;
 mod reach;
 mod registry;
 
-pub(crate) use border::{convert_by, convert_out_by, no_converter_by};
+pub(crate) use border::{convert_by, convert_out_by, no_converter_by, same_memory_by};
 pub(crate) use call::{Converted, Given, Purpose, convert, convert_for, convert_out, none_for};
 pub use functions::{running_path, set_handler};
 pub use native::Native;

@@ -296,6 +296,15 @@ impl<'a> Args<'a, Array> {
 }
 
 impl<L> Args<'_, L> {
+    /// Whether a result is written back into any argument.
+    #[cold]
+    pub(super) fn writes_back(&self) -> bool {
+        self.scope
+            .fields
+            .iter()
+            .any(|field| field.leaf.as_ref().is_some_and(|leaf| leaf.write_back.is_some()))
+    }
+
     /// An error if an object that a result is written back into is passed a second time.
     #[cold]
     fn expect_once(&self, i: usize, name: &'static str, value: SEXP) -> Result<()> {

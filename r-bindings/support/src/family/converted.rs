@@ -4,9 +4,10 @@ use std::cell::RefCell;
 
 use dispatch_runtime::convert::Expected;
 use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
-use dispatch_runtime::{DType, Device};
+use dispatch_runtime::{Array, DType, Device, Error};
 use smallvec::SmallVec;
 
+use crate::buffer;
 use crate::convert::{Converted, Purpose, convert_out};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -23,19 +24,18 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// For a field; the dtype is known if an array of the field's group has one.
-    pub fn of(scope: &Scope, field: usize, dtype: Option<DType>) -> Wanted {
+    /// `keeps_view` if a result is written back into any argument of the call.
+    pub fn of(scope: &Scope, field: usize, dtype: Option<DType>, keeps_view: bool) -> Wanted {
         let dtypes = match (dtype, scope.dtype_root(field).1) {
             (Some(dtype), _) | (None, DTypeSpec::One(dtype)) => SmallVec::from_slice(&[dtype]),
             (None, DTypeSpec::Choice(list)) => SmallVec::from_slice(list),
             (None, DTypeSpec::Any) => SmallVec::new(),
             (None, class) => DType::ALL.iter().copied().filter(|&dtype| class.allows(dtype)).collect(),
         };
-        let purpose = match scope.fields[field].leaf.as_ref() {
-            Some(leaf) => {
-                Purpose { writes_back: leaf.write_back.is_some(), donated: leaf.donate, ..Purpose::default() }
-            }
-            None => Purpose::default(),
-        };
+        let mut purpose = Purpose { keeps_view, ..Purpose::default() };
+        if let Some(leaf) = scope.fields[field].leaf.as_ref() {
+            (purpose.writes_back, purpose.donated) = (leaf.write_back.is_some(), leaf.donate);
+        }
         Wanted { dtypes, shape: sizes(scope, field), purpose }
     }
 }
@@ -63,6 +63,8 @@ struct Conversion {
     path: String,
     original: SEXP,
     is: Converted,
+    /// Whether a result is written back into it.
+    writes: bool,
     /// Which argument it is and which result is written back into it, if one is.
     back: Option<(usize, usize)>,
 }
@@ -83,8 +85,25 @@ impl Conversions {
         };
         let is = given::converted_for(value, &expected, wanted.purpose, place)?;
         let made = is.get();
-        self.0.borrow_mut().push(Conversion { path, original: value, is, back: None });
+        let new = Conversion { path, original: value, is, writes: wanted.purpose.writes_back, back: None };
+        self.expect_apart(&new)?;
+        self.0.borrow_mut().push(new);
         Ok(made)
+    }
+
+    /// An error if a result is written into memory that is another argument's too.
+    fn expect_apart(&self, new: &Conversion) -> Result<()> {
+        for old in self.0.borrow().iter().filter(|old| old.writes || new.writes) {
+            if old.is.shares_memory(&new.is)? {
+                let (written, other) = if old.writes { (old, new) } else { (new, old) };
+                let reason = format!(
+                    "a result is written back into the object, whose memory is that of the object passed as `{}` too",
+                    other.path
+                );
+                return Err(Error::Converter { argument: written.path.clone(), reason }.into());
+            }
+        }
+        Ok(())
     }
 
     /// A result is written back into what was converted last, which is this argument.
@@ -98,6 +117,22 @@ impl Conversions {
     #[inline]
     pub fn writes_back(&self) -> bool {
         self.0.borrow().iter().any(|one| one.back.is_some())
+    }
+
+    /// Waits for the results that are written back, so that what the computation fails with comes before the first is written.
+    #[cold]
+    pub fn wait(&self, results: &[Array]) -> Result<()> {
+        let written = self
+            .0
+            .borrow()
+            .iter()
+            .filter_map(|one| Some((one.path.clone(), one.back?.1)))
+            .collect::<Vec<_>>();
+        // R looks for interrupts meanwhile.
+        written.iter().try_for_each(|(path, result)| match results.get(*result) {
+            Some(array) => buffer::wait(array, path),
+            None => Ok(()),
+        })
     }
 
     /// What takes the place of a result, which the caller keeps: what the converter of the argument makes of it that it is

@@ -126,7 +126,7 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
     #[cold]
     pub(super) fn converted(&self, value: SEXP, at: At, path: &Path) -> Result<SEXP> {
         let dtype = self.device_dtype(at, &mut None)?;
-        let wanted = Wanted::of(at.scope, at.field, dtype);
+        let wanted = Wanted::of(at.scope, at.field, dtype, self.args.writes_back());
         self.args.converted.convert(value, &wanted, path.to_string(), &mut || self.args.device())
     }
 }

@@ -91,6 +91,7 @@ impl Results {
         converted: &Conversions,
     ) -> Result<SEXP> {
         let count = self.arrays.len();
+        converted.wait(&self.arrays)?;
         let mut values = Root::new(give(&mut self.arrays, templates, shared)?)?;
         for i in 0..count {
             let array = match count {

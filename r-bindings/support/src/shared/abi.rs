@@ -114,7 +114,8 @@ pub struct Table {
     pub fingerprint: unsafe extern "C" fn(client: *const c_void, device: i32, tell: Tell, to: *mut c_void),
 
     /// What a converter makes of an object: a new list, not protected, of what it gave (an R vector or array, a buffer, or an
-    /// `AnvlArray`) and the converter; `NULL` if there is none for the object.
+    /// `AnvlArray`) and the converter, and if that is asked for the view of the host's memory that was given, or `NULL`; `NULL` if
+    /// there is no converter for the object.
     pub convert: unsafe extern "C" fn(x: SEXP, expected: *const ConvertExpected, out: *mut SEXP) -> c_int,
     /// Tells why there is none, with those that are registered.
     pub no_converter: unsafe extern "C" fn(x: SEXP, tell: Tell, to: *mut c_void) -> c_int,
@@ -130,6 +131,8 @@ pub struct Table {
     pub register_converter: unsafe extern "C" fn(new: *const NewConverter, out: *mut u64) -> c_int,
     /// Removes the converter of a number: 1 if it was there, else 0. Calls that use it go on.
     pub remove_converter: unsafe extern "C" fn(id: u64) -> c_int,
+    /// Whether two views that `convert` gave are of the same memory, or share some of it: 1, else 0.
+    pub same_memory: unsafe extern "C" fn(a: SEXP, b: SEXP) -> c_int,
 }
 
 /// Adds what was done in a directory to the counts.
@@ -330,6 +333,8 @@ pub struct ConvertExpected {
     pub writes_back: i32,
     /// 1 if a program may write into the array, which must not be the object's own memory then.
     pub donated: i32,
+    /// 1 if the view of the host's memory that the converter gives is wanted too, for `same_memory`.
+    pub keeps_view: i32,
 }
 
 /// A converter that is a function of a package in Rust or C, called on R's thread.

@@ -70,6 +70,7 @@ static TABLE: Table = Table {
     convert_out: convert::convert_out_by,
     register_converter: convert::register_by,
     remove_converter: convert::remove_by,
+    same_memory: convert::same_memory_by,
 };
 
 const VERSION_TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -120,6 +120,12 @@ impl Mapping {
         }
     }
 
+    /// Device and number of the file, and where in it the part begins.
+    pub fn place(&self) -> (u64, u64, u64) {
+        let (device, number, start, ..) = self.identity;
+        (device, number, start)
+    }
+
     pub fn is_writable(&self) -> bool {
         self.writable
     }

@@ -7,6 +7,7 @@
 mod fill;
 mod mapping;
 mod memory;
+mod places;
 mod returned;
 mod write;
 
@@ -26,6 +27,7 @@ use crate::{Arg, buffer, read};
 
 pub use fill::fill;
 pub(crate) use memory::Memory;
+pub(crate) use places::{same_memory, why_not_written};
 pub(crate) use returned::take_back;
 pub use write::write;
 
@@ -259,12 +261,6 @@ pub fn to_fill(dtype: DType, shape: Vec<i64>) -> Result<SEXP> {
 /// Whether an object is a view.
 pub fn is(x: SEXP) -> bool {
     VIEW.address_of(x).is_some()
-}
-
-/// Whether an object is a view of data that may not be written to.
-pub(crate) fn is_read_only(x: SEXP) -> Result<bool> {
-    // SAFETY: the caller keeps the object.
-    Ok(is(x) && unsafe { handle::get::<View>(x, "view") }?.read_only)
 }
 
 /// Element type and sizes of a view.

@@ -25,6 +25,10 @@ pub fn write(view: Arg<'_>, array: &Array) -> Result<()> {
             "data that is read-only",
         ));
     }
+    if view.repeats() {
+        let expected = "data whose elements have a place each";
+        return Err(Fault::argument("strides", name, expected, "elements that share memory"));
+    }
     if array.shape() != view.shape {
         let text = |shape: &[i64]| {
             let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
@@ -55,7 +59,7 @@ pub fn write(view: Arg<'_>, array: &Array) -> Result<()> {
 
 impl View {
     /// The distance of neighbours along each dimension in bytes.
-    fn steps(&self) -> Vec<isize> {
+    pub(super) fn steps(&self) -> Vec<isize> {
         let size = self.dtype.size() as isize;
         match &self.strides {
             Some(strides) => strides.iter().map(|&stride| stride as isize * size).collect(),

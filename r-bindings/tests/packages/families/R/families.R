@@ -110,6 +110,28 @@ sum_and_double <- structure(
   class = "dispatch_family", family = "sum_and_double"
 )
 
+#' @title \code{y} and \code{x}, written back into \code{x} and \code{y}
+#' @description
+#' \code{y} and \code{x}, written back into \code{x} and \code{y}.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x An array of dtype \code{f64} and shape \code{(n)}.
+#' @param y An array of dtype \code{f64} and shape \code{(n)}.
+#' @return
+#' A list of 2 arrays.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+swap <- structure(
+  function(x, y)
+    .Call(savvy_rs_swap__impl, x, y),
+  class = "dispatch_family", family = "swap"
+)
+
 #' @title The sum of two arrays of any shape; what is the dtype and the rank of bare R data
 #' @description
 #' The sum of two arrays of any shape; what is the dtype and the rank of bare R data.

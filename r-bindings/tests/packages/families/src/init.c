@@ -210,6 +210,11 @@ SEXP savvy_rs_sum_of__impl(SEXP c_arg__x, SEXP c_arg__y) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_swap__impl(SEXP c_arg__x, SEXP c_arg__y) {
+    SEXP res = savvy_rs_swap__ffi(c_arg__x, c_arg__y);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_take_step__impl(SEXP c_arg__x) {
     SEXP res = savvy_rs_take_step__ffi(c_arg__x);
     return handle_result(res);
@@ -266,6 +271,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_sum_and_double__impl", (DL_FUNC) &savvy_rs_sum_and_double__impl, 1},
     {"savvy_rs_sum_list__impl", (DL_FUNC) &savvy_rs_sum_list__impl, 2},
     {"savvy_rs_sum_of__impl", (DL_FUNC) &savvy_rs_sum_of__impl, 2},
+    {"savvy_rs_swap__impl", (DL_FUNC) &savvy_rs_swap__impl, 2},
     {"savvy_rs_take_step__impl", (DL_FUNC) &savvy_rs_take_step__impl, 1},
     {"savvy_rs_twice__impl", (DL_FUNC) &savvy_rs_twice__impl, 1},
     {"savvy_rs_upload__impl", (DL_FUNC) &savvy_rs_upload__impl, 2},

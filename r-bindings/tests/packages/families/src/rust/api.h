@@ -34,6 +34,7 @@ SEXP savvy_rs_statics__ffi(SEXP c_arg__x, SEXP c_arg__flag, SEXP c_arg__byte, SE
 SEXP savvy_rs_sum_and_double__ffi(SEXP c_arg__x);
 SEXP savvy_rs_sum_list__ffi(SEXP c_arg__xs, SEXP c_arg__pair);
 SEXP savvy_rs_sum_of__ffi(SEXP c_arg__x, SEXP c_arg__y);
+SEXP savvy_rs_swap__ffi(SEXP c_arg__x, SEXP c_arg__y);
 SEXP savvy_rs_take_step__ffi(SEXP c_arg__x);
 SEXP savvy_rs_twice__ffi(SEXP c_arg__x);
 SEXP savvy_rs_upload__ffi(SEXP c_arg__x, SEXP c_arg__device);

@@ -69,6 +69,16 @@ fn sum_and_double(
     cx.program((x.sum(..), &x + &x))
 }
 
+/// `y` and `x`, written back into `x` and `y`.
+#[dispatch_family(r_export)]
+fn swap(
+    cx: &CompileCx,
+    #[dynamic(dtype = f64, shape = [n], write_back = 0)] x: Value,
+    #[dynamic(dtype = f64, shape = [n], write_back = 1)] y: Value,
+) -> Result<Program<(Array, Array)>> {
+    cx.program((y, x))
+}
+
 /// The sum of two arrays of any shape; what is the dtype and the rank of bare R data.
 #[dispatch_family(r_export)]
 fn sum_of(

@@ -24,6 +24,8 @@ dispatch_r::export!(crate::SumAndDouble as "sum_and_double" = savvy_rs_sum_and_d
     x: array,
 ));
 
+dispatch_r::export!(crate::Swap as "swap" = savvy_rs_swap__ffi(x: array, y: array));
+
 dispatch_r::export!(crate::SumOf as "sum_of" = savvy_rs_sum_of__ffi(x: array, y: array));
 
 dispatch_r::export!(crate::SameVector as "same_vector" = savvy_rs_same_vector__ffi(x: array));
@@ -268,6 +270,7 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::Plus>(),
         family::function::<crate::AddTo>(),
         family::function::<crate::SumAndDouble>(),
+        family::function::<crate::Swap>(),
         family::function::<crate::SumOf>(),
         family::function::<crate::SameVector>(),
         family::function::<crate::SameMatrix>(),
