@@ -25,8 +25,8 @@
 #'
 #' In `f64` and `c128` an `NA` stays `NA`.
 #'
-#' @param data A logical, integer, double, `integer64`, complex or raw vector or array, or a buffer, which is returned as
-#'   it is.
+#' @param data A logical, integer, double, `integer64`, complex or raw vector or array, an object for which a
+#'   [converter][register_converter] is registered, or a buffer, which is returned as it is.
 #' @param dtype The element type, `NULL` for the usual one.
 #' @param device A [device][pjrt_device] or the name of one, `NULL` for the default.
 #' @param shape The sizes, `NULL` for those of the data. A single value fills any shape.
@@ -116,14 +116,23 @@ pjrt_scalar <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
 #' @export
 pjrt_scalar.default <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
   expect_no_more(...)
-  if (length(data) != 1L) {
-    raise_("type", sprintf("argument `data`: expected one value, got %d", length(data)), "data")
-  }
+  # What the length of an object says of its array only its converter knows.
+  if (!is.object(data)) expect_one(data)
   .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
 }
 
 #' @export
-pjrt_scalar.integer64 <- pjrt_scalar.default
+pjrt_scalar.integer64 <- function(data, dtype = NULL, device = NULL, check = FALSE, ...) {
+  expect_no_more(...)
+  expect_one(data)
+  .Call(savvy_rs_buffer__impl, data, dtype, device, integer(), check)
+}
+
+expect_one <- function(data) {
+  if (length(data) != 1L) {
+    raise_("type", sprintf("argument `data`: expected one value, got %d", length(data)), "data")
+  }
+}
 
 #' @rdname pjrt_buffer
 #' @export

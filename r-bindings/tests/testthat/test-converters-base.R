@@ -105,3 +105,19 @@ test_that("dispatch() takes objects of different classes in one call, and no pro
   wide <- structure(c(1, 2), class = "integer64")
   expect_identical(unclass(call(wide)[[1]]), unclass(as_array(pjrt_buffer(wide))))
 })
+
+test_that("a scalar is made of an object too", {
+  day <- as.Date("2024-02-28")
+  for (x in list(pjrt_scalar(day, "f64"), pjrt_buffer(day, "f64", shape = integer()))) {
+    expect_identical(shape(x), integer())
+    expect_identical(as_array(x), as.numeric(day))
+  }
+  one <- structure(list(), class = "one")
+  with_converter("one", function(x, expected) {
+    expect_identical(expected$shape, integer())
+    7
+  }, expr = expect_identical(as_array(pjrt_scalar(one)), 7))
+  expect_fault(pjrt_scalar(day + 0:1), "converter", "gave shape [2], expected []", "data")
+  expect_fault(pjrt_scalar(one), "type", "no converter is registered for an object of class `one`", "data")
+  expect_fault(pjrt_scalar(bit64::as.integer64(1:2)), "type", "expected one value, got 2", "data")
+})
