@@ -94,6 +94,19 @@ where
 }
 
 /// A converter for Rust objects as a registry holds it, whatever its type; made with its [`Registration`].
+///
+/// So a rule never comes without what it asks: a predicate that nobody gave would fit nothing, and nobody would be told.
+///
+/// ```compile_fail,E0308
+/// use dispatch_runtime::convert::{Converters, Described, Expected, Match, Registration};
+/// use dispatch_runtime::prelude::*;
+///
+/// fn one<'a>(number: &'a f64, _: &Expected<'_>) -> Result<Described<'a>> {
+///     Ok(Described::owned(HostArray::new([*number], [])?))
+/// }
+/// Converters::new().register(Registration::new(Match::Predicate, "numbers", one))?;
+/// # Ok::<(), Error>(())
+/// ```
 pub struct AnyConverter {
     converter: Box<dyn Erased>,
     satisfies: Option<Predicate>,
@@ -260,6 +273,27 @@ impl Registration<AnyConverter> {
     }
 
     /// A converter for the objects that a predicate holds of.
+    ///
+    /// ```
+    /// use std::any::Any;
+    ///
+    /// use dispatch_runtime::convert::*;
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// fn one<'a>(object: &'a dyn Any, expected: &Expected<'_>) -> Result<Described<'a>> {
+    ///     let number = object.downcast_ref::<i32>().map(|&i| f64::from(i)).or(object.downcast_ref::<f64>().copied());
+    ///     let number = number.ok_or_else(|| expected.error("no number"))?;
+    ///     Ok(Described::owned(HostArray::new([number], [])?))
+    /// }
+    /// let is_number = |object: &dyn Any| object.is::<i32>() || object.is::<f64>();
+    /// let converters = Converters::new();
+    /// let registered = converters.register(Registration::for_those("numbers", is_number, one).package("stats"))?;
+    /// assert_eq!(registered.entry().package(), Some("stats"));
+    /// let device = Client::cpu()?.default_device();
+    /// assert_eq!(converters.object(&3i32).to_array(device)?.to_vec::<f64>()?, [3.0]);
+    /// assert!(converters.object(&3u8).to_array(device).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn for_those(
         description: impl Into<String>,
         predicate: impl Fn(&dyn Any) -> bool + Send + Sync + 'static,
