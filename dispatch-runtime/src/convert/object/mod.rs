@@ -88,9 +88,40 @@ impl<'a> Object<'a> {
     /// No converter is for it, or two; what the converter fails with; what it gave cannot be used, or under
     /// [`CopyPolicy::Never`] not without a copy; it was passed before.
     pub fn to_array(self, device: Device) -> Result<Array> {
-        self.open(&Expected::new("object"), false, false)?;
+        self.to_array_for(&Expected::new("object"), device)
+    }
+
+    /// [`to_array`](Object::to_array) for who knows what the array has to be: the converter is told, and what it gives is checked.
+    /// Whether the data may be copied says [`copy`](Object::copy), not what is expected.
+    ///
+    /// ```
+    /// use dispatch_runtime::convert::{Converters, Described, Expected};
+    /// use dispatch_runtime::prelude::*;
+    ///
+    /// fn numbers<'a>(numbers: &'a Vec<f64>, _: &Expected<'_>) -> Result<Described<'a>> {
+    ///     Ok(Described::owned(HostArray::new(numbers, [numbers.len() as i64])?).convertible())
+    /// }
+    /// let converters = Converters::new();
+    /// converters.register_type("numbers", numbers)?.keep();
+    /// let device = Client::cpu()?.default_device();
+    /// let expected = Expected::new("weights[[1]]").dtypes(&[DType::F32]).shape(&[Some(2)]);
+    /// let array = converters.object(&vec![1.0, 2.0]).to_array_for(&expected, device)?;
+    /// assert_eq!(array.to_vec::<f32>()?, [1.0, 2.0]);
+    /// let error = converters.object(&vec![1.0]).to_array_for(&expected, device).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "argument `weights[[1]]`: the converter `numbers` gave shape [1], expected [2]"
+    /// );
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`to_array`](Object::to_array).
+    pub fn to_array_for(self, expected: &Expected<'_>, device: Device) -> Result<Array> {
+        self.open(expected, false, false)?;
         let Opened { entry, described, policy, .. } = self.opened.into_inner().expect("just opened");
-        let expected = Expected::new("object").copy(policy);
+        let expected = expected.copy(policy);
         let already = described.bytes_copied();
         let (array, copied) = described.into_array(&expected, entry.description(), device)?;
         entry.count_copied(copied - already);
@@ -98,7 +129,7 @@ impl<'a> Object<'a> {
             return Ok(array);
         }
         // A converter gives an array where it has it.
-        let moved = array.to_device(device).map_err(|error| error.with_argument("object"))?;
+        let moved = array.to_device(device).map_err(|error| error.with_argument(expected.path))?;
         entry.count_copied(bytes(&moved));
         Ok(moved)
     }
