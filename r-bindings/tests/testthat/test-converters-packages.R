@@ -234,6 +234,10 @@ test_that("results are written back into an array of numpy, but not into one tha
   expect_identical(reticulate::py_to_r(x), t(matrix(1:6 + 0, 3)))
   expect_error(convert_out("numpy.ndarray", pjrt_buffer(1:3), x), "a result of shape (2, 3)", fixed = TRUE)
   expect_error(convert_out("numpy.ndarray", pjrt_buffer(1:3), aligned_array(3)), "read-only")
+  windows <- np$lib$stride_tricks$sliding_window_view(x$ravel(), 5L, writeable = TRUE)
+  fault <- expect_error(convert_out("numpy.ndarray", pjrt_buffer(matrix(0, 2, 5)), windows), "elements that share memory")
+  expect_identical(fault$code, "strides")
+  expect_identical(reticulate::py_to_r(x), t(matrix(1:6 + 0, 3)))
 })
 
 test_that("an array of numpy that changes after a call has not changed what the call got", {
