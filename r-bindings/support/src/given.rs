@@ -70,7 +70,7 @@ pub(crate) fn host_dtype(data: &Data<'_>) -> DType {
 
 /// What is no array and no data, and has no converter.
 #[cold]
-fn no_array(x: SEXP, path: &str) -> Fault {
+pub(crate) fn no_array(x: SEXP, path: &str) -> Fault {
     let expected = "an AnvlArray, a PJRTBuffer, or a logical, integer, double, integer64 or complex scalar, vector or array";
     match convert::none_for(x, None) {
         Ok(why) => Fault::argument("type", path, expected, format!("{}{why}", describe::value(x))),

@@ -16,6 +16,10 @@ test_that("an error of data that a converter gave names it, whoever finds it", {
     giving(value, expect_match(conditionMessage(expect_error(pjrt_buffer(object, "f32"))), "^argument `data.*`D`"))
   }
   expect_fault(giving(bad[[2]], run(skeleton, object)), "type", "given by the converter `D`", "x$data")
+  any <- dynamic_skeleton(function(inputs) skeleton, 1)
+  for (value in bad[1:4]) {
+    giving(value, expect_match(conditionMessage(expect_error(run(any, object))), "^argument `...\\[\\[1\\]\\].*`D`"))
+  }
 })
 
 test_that("the message of a handle that is dead says so", {

@@ -47,6 +47,17 @@ test_that("a part of a file, or of an array of numpy, that is written into is no
   expect_fault(families::add_to(windows, c(1, 1, 1)), "converter", "elements that share memory", "x")
 })
 
+test_that("results are written back into an integer64, which is data without a converter too", {
+  x <- bit64::as.integer64(c(a = 1, b = 2))
+  expect_identical(families::add_to(x, c(10, 20)), bit64::as.integer64(c(a = 11, b = 22)))
+  expect_fault(families::add_to(x, x), "converter", "written back into the object, which is passed as `y` too", "x")
+  # Where nothing is written back it needs none.
+  expect_identical(as_array(families::sum_of(x, x)), bit64::as.integer64(6))
+  was <- set_converter_status("bit64::integer64", FALSE)
+  on.exit(set_converter_status("bit64::integer64", was))
+  expect_identical(as.vector(as_array(families::add_to(x, c(10, 20)))), c(11, 22))
+})
+
 test_that("a source that is read-only is refused", {
   path <- tempfile()
   writeBin(c(1, 2, 3), path)

@@ -18,7 +18,7 @@ use super::statics;
 use crate::anvl;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{converted_data, data_of, other_backend};
+use crate::given::{converted_data, data_of, no_array, other_backend};
 use crate::shared;
 
 /// An argument of an exported family.
@@ -267,28 +267,45 @@ impl<'a> Args<'a, Array> {
 
     #[inline(never)]
     fn data(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
-        match data_of(value, rank(self.scope, self.at(i).field))? {
-            Some((data, shape)) => Ok(Input::data(data, shape)),
-            None => self.object(i, name, value),
+        let at = self.at(i);
+        let Some((data, shape)) = data_of(value, rank(self.scope, at.field))? else {
+            let object = self.object(i, name, value)?;
+            return object.ok_or_else(|| no_array(value, name));
+        };
+        // An `integer64` is data as it is, but what is written back into it is an object's.
+        if self.back(at).is_some() && Rf_isObject(value) != 0 {
+            if let Some(object) = self.object(i, name, value)? {
+                return Ok(object);
+            }
         }
+        Ok(Input::data(data, shape))
     }
 
-    /// An object that a converter makes an array of. What it gave is kept until the call has ended.
+    /// Which result is written back into an argument, if one is.
+    #[inline]
+    fn back(&self, at: At) -> Option<usize> {
+        self.scope.fields[at.field].leaf.as_ref()?.write_back
+    }
+
+    /// An object that a converter makes an array of; none if there is no converter for it. What it gave is kept until the call
+    /// has ended.
     #[cold]
-    fn object(&self, i: usize, name: &'static str, value: SEXP) -> Result<Input<'a>> {
+    fn object(&self, i: usize, name: &'static str, value: SEXP) -> Result<Option<Input<'a>>> {
         let at = self.at(i);
-        let back = self.scope.fields[at.field].leaf.as_ref().and_then(|leaf| leaf.write_back);
+        let back = self.back(at);
         if back.is_some() {
             self.expect_once(i, name, value)?;
         }
-        let value = Level::top(self).converted(value, at, &Path::new(name))?;
+        let Some(value) = Level::top(self).try_converted(value, at, &Path::new(name))? else {
+            return Ok(None);
+        };
         if let Some(result) = back {
             self.converted.written_back(i, result);
         }
         match self.shared.array_of(value, &name)? {
-            Some(array) => Ok(Input::array(array)),
+            Some(array) => Ok(Some(Input::array(array))),
             None => match converted_data(value, rank(self.scope, at.field))? {
-                Some((data, shape)) => Ok(Input::data(data, shape)),
+                Some((data, shape)) => Ok(Some(Input::data(data, shape))),
                 None => Err(self.converted.not_known()),
             },
         }

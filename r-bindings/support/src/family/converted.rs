@@ -8,10 +8,9 @@ use dispatch_runtime::{Array, DType, Device, Error};
 use smallvec::SmallVec;
 
 use crate::buffer;
-use crate::convert::{Converted, Purpose, convert_out};
+use crate::convert::{Converted, Purpose, convert_for, convert_out};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given;
 use crate::root::Root;
 
 /// What the signature says of an argument.
@@ -70,25 +69,25 @@ struct Conversion {
 }
 
 impl Conversions {
-    /// What a converter makes of a value; `place` is asked for the device of the call.
+    /// What a converter makes of a value, none if there is no converter for it; `place` is asked for the device of the call.
     pub fn convert(
         &self,
         value: SEXP,
         wanted: &Wanted,
         path: String,
         place: &mut dyn FnMut() -> Result<Device>,
-    ) -> Result<SEXP> {
+    ) -> Result<Option<SEXP>> {
         let expected = Expected::new(&path).dtypes(&wanted.dtypes);
         let expected = match &wanted.shape {
             Some(shape) => expected.shape(shape),
             None => expected,
         };
-        let is = given::converted_for(value, &expected, wanted.purpose, place)?;
+        let Some(is) = convert_for(value, &expected, wanted.purpose, place, None)? else { return Ok(None) };
         let made = is.get();
         let new = Conversion { path, original: value, is, writes: wanted.purpose.writes_back, back: None };
         self.expect_apart(&new)?;
         self.0.borrow_mut().push(new);
-        Ok(made)
+        Ok(Some(made))
     }
 
     /// An error if a result is written into memory that is another argument's too.

@@ -12,7 +12,7 @@ use crate::data::list_names;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{converted_data, data_of, host_dtype};
+use crate::given::{converted_data, data_of, host_dtype, no_array};
 use crate::{Check, upload};
 
 /// What structs and lists of a call hold: arrays, or abstract values.
@@ -125,6 +125,12 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
     /// What a converter makes of a value that is no array and no data. It is kept until the call has ended.
     #[cold]
     pub(super) fn converted(&self, value: SEXP, at: At, path: &Path) -> Result<SEXP> {
+        self.try_converted(value, at, path)?.ok_or_else(|| no_array(value, &path.to_string()))
+    }
+
+    /// What a converter makes of a value, if there is one for it.
+    #[cold]
+    pub(super) fn try_converted(&self, value: SEXP, at: At, path: &Path) -> Result<Option<SEXP>> {
         let dtype = self.device_dtype(at, &mut None)?;
         let wanted = Wanted::of(at.scope, at.field, dtype, self.args.writes_back());
         self.args.converted.convert(value, &wanted, path.to_string(), &mut || self.args.device())

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Skeleton;
 use crate::arg::Arg;
-use crate::convert::Purpose;
+use crate::convert::{Converted, Purpose};
 use crate::data::Data;
 use crate::describe;
 use crate::fault::{Fault, Result};
@@ -112,10 +112,21 @@ fn object(value: SEXP, (wanted, donated): (&Aval, bool), path: &str, device: Dev
     let expected = Expected::new(path).dtypes(&dtypes).shape(&dims);
     let purpose = Purpose { donated, ..Purpose::default() };
     let made = converted_for(value, &expected, purpose, &mut || Ok(device))?;
+    from_converter(&made, Some(wanted.rank()), path, |data, shape| bare(data, shape, wanted, path, device))
+}
+
+/// The array that a converter gave, or that is made of the data that it gave; an error says which converter that was.
+#[cold]
+fn from_converter(
+    made: &Converted,
+    rank: Option<usize>,
+    path: &str,
+    of_data: impl FnOnce(Data<'_>, &[i64]) -> Result<Array>,
+) -> Result<Array> {
     let array = || match array_of(made.get(), path)? {
         Some(array) => Ok(array),
-        None => match converted_data(made.get(), Some(wanted.rank()))? {
-            Some((data, shape)) => bare(data, &shape, wanted, path, device),
+        None => match converted_data(made.get(), rank)? {
+            Some((data, shape)) => of_data(data, &shape),
             None => Err(made.not_known()),
         },
     };
@@ -156,12 +167,9 @@ pub(super) fn in_any_layout(given: Arg<'_>, device: Device) -> Result<Few<Array>
             return upload_data(data, host_dtype(&data), &shape, device, Check::Wrong, &path);
         }
         let made = converted(value, &Expected::new(&path), &mut || Ok(device))?;
-        if let Some(array) = array_of(made.get(), &path)? {
-            return Ok(array);
-        }
-        let Some((data, shape)) = converted_data(made.get(), None)? else { return Err(made.not_known()) };
-        let array = upload_data(data, host_dtype(&data), &shape, device, Check::Wrong, &path);
-        array.map_err(|fault| made.blame(fault, &path))
+        from_converter(&made, None, &path, |data, shape| {
+            upload_data(data, host_dtype(&data), shape, device, Check::Wrong, &path)
+        })
     };
     values.iter().enumerate().map(array).collect()
 }
