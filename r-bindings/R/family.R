@@ -65,8 +65,8 @@ NULL
 #   "warm"       NULL; an array may be list(dtype, shape)
 #   "clear"      NULL
 #   "signature"  a list of columns with a row for each array, list of arrays and static value, in order: `argument`, its
-#                path (`x`, `params$w`); `static` and `donated`, logical; `dtype` and `shape` in words, such as "f32 or f64"
-#                and "(m, k)", NA of a static value; `value`, in words what a static takes, such as "TRUE or FALSE", NA of
+#                path (`x`, `params$w`); `static`, `donated` and `written` (back), logical; `dtype` and `shape` in words, such
+#                as "f32 or f64" and "(m, k)", NA of a static value; `value`, in words what a static takes, such as "TRUE or FALSE", NA of
 #                an array; and `capacity`, a number
 family_do <- function(f, what, args = NULL) {
   name <- family_name(f)
@@ -230,7 +230,12 @@ family_signature <- function(signature) {
     return(character())
   }
   what <- ifelse(signature$static, paste0("static: ", signature$value), paste(signature$dtype, signature$shape))
-  paste0("  ", format(signature$argument), "  ", what, ifelse(signature$donated, ", donated", ""))
+  # Packages that were built before do not tell it.
+  written <- signature$written %||% FALSE
+  paste0(
+    "  ", format(signature$argument), "  ", what, ifelse(signature$donated, ", donated", ""),
+    ifelse(written, ", written back", "")
+  )
 }
 
 # How many programs are listed.

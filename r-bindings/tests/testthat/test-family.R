@@ -47,6 +47,14 @@ test_that("a family prints its signature and its programs", {
   expect_output(expect_invisible(print(family_of(function(x) NULL, fit_told))))
 })
 
+test_that("a family prints which arguments are written back", {
+  told <- fit_told
+  told$signature$written <- c(FALSE, TRUE, FALSE)
+  printed <- format(family_of(function(x, params, iterations = 25L) NULL, told))
+  expect_match(printed, "params$w    dtype of x (k), donated, written back", fixed = TRUE, all = FALSE)
+  expect_identical(sum(grepl("written back", printed)), 1L)
+})
+
 test_that("a family without programs, and one with many, print what there is", {
   local_width(80)
   none <- list(

@@ -75,6 +75,12 @@ impl Scope<'_> {
             });
             text.push_str(", and using the array afterwards is an error.");
         }
+        if leaves.write_back.is_some() {
+            text.push_str(
+                " If it is an object that a \\link[pjrtdispatch:register_converter]{converter} is for, a result is \
+                 written back into it.",
+            );
+        }
         text
     }
 

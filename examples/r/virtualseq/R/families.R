@@ -27,7 +27,7 @@ total <- structure(
 #' @details
 #' A program is compiled for each combination of dtypes and shapes that is new,
 #' and kept for the calls that follow.
-#' @param x An array of dtype \code{f64} or \code{f32} and shape \code{(n)}.
+#' @param x An array of dtype \code{f64} or \code{f32} and shape \code{(n)}. If it is an object that a \link[pjrtdispatch:register_converter]{converter} is for, a result is written back into it.
 #' @return
 #' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
 #' @seealso

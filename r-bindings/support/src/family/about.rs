@@ -20,7 +20,7 @@ use crate::{entry, make};
 /// | `"explain"` | the values of all arguments, in order | a named list: `hit`, `message`, and by part `part`, `now`, `cached` |
 /// | `"warm"` | the same; an array may be `list(dtype =, shape =)` | `NULL` |
 /// | `"clear"` | | `NULL` |
-/// | `"signature"` | | columns with a row for each array and static value: `argument`, its path; `static`, `donated`; `dtype`, `shape`, in words; `value`, what a static takes, in words; and the `capacity` |
+/// | `"signature"` | | columns with a row for each array and static value: `argument`, its path; `static`, `donated`, `written` (back); `dtype`, `shape`, in words; `value`, what a static takes, in words; and the `capacity` |
 pub fn ask(
     functions: &[&dyn Function],
     name: savvy::Sexp,
@@ -160,6 +160,7 @@ fn signature(family: &dyn About) -> Result<SEXP> {
         ("argument", texts(|row| Some(&row.argument))?),
         ("static", flags(|row| row.value.is_some())?),
         ("donated", flags(|row| row.donated)?),
+        ("written", flags(|row| row.written)?),
         ("dtype", texts(|row| row.dtype.as_deref())?),
         ("shape", texts(|row| row.shape.as_deref())?),
         ("value", texts(|row| row.value.as_deref())?),
@@ -172,6 +173,7 @@ fn signature(family: &dyn About) -> Result<SEXP> {
 struct Row {
     argument: String,
     donated: bool,
+    written: bool,
     dtype: Option<String>,
     shape: Option<String>,
     value: Option<String>,
@@ -193,6 +195,7 @@ impl Row {
         };
         Row {
             donated: leaf.donate,
+            written: leaf.write_back.is_some(),
             dtype: Some(if spec.is_list { format!("list of {dtype}") } else { dtype }),
             shape: Some(shape),
             value: None,
