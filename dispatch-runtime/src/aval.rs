@@ -226,13 +226,26 @@ pub(crate) fn list(avals: &[Aval]) -> String {
 
 /// `[2,3]`.
 pub(crate) fn shape_text(shape: &[i64]) -> String {
-    let sizes: Vec<String> = shape.iter().map(i64::to_string).collect();
+    // What is taken for a shape by mistake may have millions of sizes: then only the first are told.
+    const MOST: usize = 32;
+    let shown = if shape.len() > MOST { &shape[..MOST / 4] } else { shape };
+    let mut sizes: Vec<String> = shown.iter().map(i64::to_string).collect();
+    if shown.len() < shape.len() {
+        sizes.push(format!("... {} in all", shape.len()));
+    }
     format!("[{}]", sizes.join(","))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_shape_with_very_many_sizes_only_the_first_are_told() {
+        assert_eq!(shape_text(&[]), "[]");
+        assert_eq!(shape_text(&[1; 32]).len(), 65);
+        assert_eq!(shape_text(&[1; 1_000_000]), "[1,1,1,1,1,1,1,1,... 1000000 in all]");
+    }
 
     #[test]
     fn no_array_has_a_shape_whose_bytes_overflow() {

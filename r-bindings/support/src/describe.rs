@@ -122,3 +122,16 @@ pub fn aval(aval: &Aval) -> String {
     let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
     format!("{}[{}]", aval.dtype(), sizes.join(","))
 }
+
+/// `(2, 3)`: a shape as it is given in R. What is taken for a shape by mistake may have millions of sizes: then only the first
+/// are told.
+#[cold]
+pub fn sizes(shape: &[i64]) -> String {
+    const MOST: usize = 32;
+    let shown = if shape.len() > MOST { &shape[..MOST / 4] } else { shape };
+    let mut sizes: Vec<String> = shown.iter().map(ToString::to_string).collect();
+    if shown.len() < shape.len() {
+        sizes.push(format!("... {} in all", shape.len()));
+    }
+    format!("({})", sizes.join(", "))
+}

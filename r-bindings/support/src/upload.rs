@@ -137,13 +137,7 @@ fn fitting(shape: &[i64], length: usize) -> Result<Shape> {
     if length == 1 || size == Some(length as i64) {
         return Ok(Shape::from_slice(shape));
     }
-    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    Err(Fault::argument(
-        "shape",
-        "shape",
-        format!("the shape of {length} elements"),
-        format!("({})", sizes.join(", ")),
-    ))
+    Err(Fault::argument("shape", "shape", format!("the shape of {length} elements"), describe::sizes(shape)))
 }
 
 /// Refuses data that the dtype does not hold, as [`Check::Wrong`] says.
@@ -253,9 +247,8 @@ impl Target<'_> {
 /// Zeros on the host; an error where there is no memory for so many.
 pub fn zeros(dtype: DType, shape: &[i64]) -> Result<HostArray> {
     HostArray::try_zeros(dtype, shape).map_err(|_| {
-        let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
         let expected = format!("a shape with few enough elements of {dtype} for the memory of the host");
-        Fault::argument("shape", "shape", expected, format!("({})", sizes.join(", ")))
+        Fault::argument("shape", "shape", expected, describe::sizes(shape))
     })
 }
 

@@ -201,8 +201,7 @@ fn write(mut result: AnyBufferMut<'_>, value: SEXP, path: &str) -> Result<()> {
         return wrong(format!("{} data, which become {only} only", data.name()));
     }
     if own[..] != *shape && !is_scalar {
-        let sizes: Vec<String> = own.iter().map(ToString::to_string).collect();
-        return wrong(format!("{} data of the dimensions ({})", data.name(), sizes.join(", ")));
+        return wrong(format!("{} data of the dimensions {}", data.name(), describe::sizes(&own)));
     }
     let array: Array = upload_data(data, dtype, shape, host().default_device(), Check::Wrong, path)?;
     array.read_bytes(result.bytes_mut())?;

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use dispatch_runtime::{Aval, DType};
 
+use crate::describe;
 use crate::fault::{Fault, Result};
 
 /// What XLA's CPU client wants of an address before it takes the memory as it is.
@@ -25,10 +26,9 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Room that was not written to yet.
     pub fn new(dtype: DType, shape: &[i64]) -> Result<Memory> {
-        let sizes = || shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let none = || {
             let expected = format!("a shape with few enough elements of {dtype} for the memory of the host");
-            Fault::argument("shape", "shape", expected, format!("({})", sizes()))
+            Fault::argument("shape", "shape", expected, describe::sizes(shape))
         };
         let bytes = Aval::try_new(dtype, shape).ok_or_else(none)?.size_bytes();
         let layout = Layout::from_size_align(bytes.max(1), ALIGNMENT).map_err(|_| none())?;

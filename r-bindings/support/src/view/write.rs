@@ -5,7 +5,7 @@ use dispatch_runtime::{Array, HostView};
 
 use super::{Region, View};
 use crate::fault::{Fault, Result};
-use crate::{Arg, buffer};
+use crate::{Arg, buffer, describe};
 
 /// Writes the elements of a buffer to the places of the view's data, at the view's dtype. Nothing is written if that cannot
 /// hold one of them.
@@ -30,12 +30,8 @@ pub fn write(view: Arg<'_>, array: &Array) -> Result<()> {
         return Err(Fault::argument("strides", name, expected, "elements that share memory"));
     }
     if array.shape() != view.shape {
-        let text = |shape: &[i64]| {
-            let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-            format!("({})", sizes.join(", "))
-        };
-        let expected = format!("a result of shape {}", text(&view.shape));
-        return Err(Fault::argument("shape", name, expected, text(array.shape())));
+        let expected = format!("a result of shape {}", describe::sizes(&view.shape));
+        return Err(Fault::argument("shape", name, expected, describe::sizes(array.shape())));
     }
     if let Region::Mapping(mapping) = &view.region {
         mapping.check(name)?;
