@@ -24,7 +24,7 @@
 #'
 #' @param data A raw, integer, double, `integer64` or complex vector or array.
 #' @param dtype The element type. That of raw data can be any; other vectors have their own: `i32` or `ui32`, `f64`, `i64` or
-#'   `ui64`, `c128`.
+#'   `ui64`, `c128`. As `i32` and `i64` a vector has no `NA`: where a device gets one it is an error.
 #' @param shape The sizes, `NULL` for those of the data.
 #' @param strides How far apart neighbours are along each dimension, counted in elements. `NULL`: column-major, as R keeps
 #'   arrays; of raw data row-major.
@@ -153,6 +153,7 @@ mmap_array <- function(path, dtype, shape, offset = 0, writable = FALSE, row_maj
     raise_("value", "argument `immutable`: expected FALSE for a file that is written to, got TRUE", "immutable")
   }
   strides <- if (!expect_flag(row_major)) column_strides(shape)
+  expect_aligned(offset, dtype)
   view <- file_view(path, dtype, shape, strides, offset, read_only = !writable, immutable = immutable, writes = writable)
   aval <- rs_view_aval(view)
   structure(
@@ -165,8 +166,23 @@ mmap_array <- function(path, dtype, shape, offset = 0, writable = FALSE, row_maj
 # `writes`: whether results go there by this view.
 file_view <- function(path, dtype, shape, strides, start, offset = 0, read_only, immutable = FALSE, size = NULL, writes) {
   size <- size %||% (prod(shape) * dtype_size(dtype))
+  if (is.numeric(size) && length(size) == 1L && !is.na(size) && size > 2^53) {
+    got <- sprintf("one of %s elements", format(prod(shape), digits = 15L))
+    raise_("shape", sprintf("argument `shape`: expected a shape that a file may have, got %s", got), "shape")
+  }
   flags <- as.integer(c(read_only, immutable, TRUE))
   rs_view_of_file(path.expand(path), start, size, dtype, shape, strides, offset, flags, writes)
+}
+
+# Refuses an offset at which no element can begin. The rest is checked where the file is mapped.
+expect_aligned <- function(offset, dtype) {
+  size <- dtype_size(dtype)
+  # A complex number is two.
+  step <- if (startsWith(as.character(dtype), "c")) size %/% 2 else size
+  if (is.numeric(offset) && length(offset) == 1L && isTRUE(offset %% step != 0)) {
+    expected <- sprintf("a multiple of %d bytes, where an element of %s can begin", step, dtype)
+    raise_("value", sprintf("argument `offset`: expected %s, got %s", expected, format(offset, digits = 15L)), "offset")
+  }
 }
 
 # The bytes of an element.

@@ -45,7 +45,7 @@ test_that("a file that is missing, too short, or becomes shorter is an error", {
   path <- file_of(as.double(1:6))
   expect_fault(mmap_array(path, "f64", 7), "file", "at least 56 bytes, got", "path")
   expect_fault(mmap_array(path, "f64", 2, offset = 40), "file", "at least 56 bytes, got", "path")
-  expect_fault(mmap_array(path, "f64", 2, offset = 4), "value", "aligned to 8 bytes")
+  expect_fault(mmap_array(path, "f64", 2, offset = 4), "value", "expected a multiple of 8 bytes", "offset")
   x <- mmap_array(path, "f64", 6)
   writeBin(1, path)
   expect_fault(on_device(x), "file", "the 48 bytes that the file had when it was mapped")

@@ -104,6 +104,8 @@ test_that("views print what they are of", {
     host_view(matrix(1:6, 2), "i32", shape = 3, strides = 2, offset = 1, read_only = TRUE, immutable = TRUE)
     host_fill("f32", c(2, 3))
   })
+  expect_match(format(fill(host_fill("f32", c(2, 3)), 1:2)), "2 of 6 elements filled in, immutable")
+  expect_match(format(fill(host_fill("f32", c(2, 3)), 1:6)), "row-major, filled in, immutable")
 })
 
 test_that("a view that was saved is an error", {

@@ -28,7 +28,7 @@ pub fn fill(view: Arg<'_>, values: Arg<'_>, start: Arg<'_>, rows: bool) -> Resul
     }
     let data = Data::of(values)?;
     if data.len() > all - done {
-        let expected = format!("at most {} elements, which are missing of {all}", all - done);
+        let expected = format!("at most {} elements, which is what is left of {all}", all - done);
         return Err(Fault::argument("value", values.name(), expected, data.len()));
     }
     let row = match rows {

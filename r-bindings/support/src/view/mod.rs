@@ -7,6 +7,7 @@
 mod fill;
 mod mapping;
 mod memory;
+mod missing;
 mod places;
 mod returned;
 mod write;
@@ -74,6 +75,8 @@ enum Region {
         data: *mut u8,
         bytes: usize,
         is_vector: bool,
+        /// Whether it is one of integers, the least of which R has for `NA`.
+        has_missing: bool,
     },
     Mapping(Arc<Mapping>),
     Memory(Arc<Memory>),
@@ -220,7 +223,9 @@ pub fn of_vector(data: Arg<'_>, layout: Layout) -> Result<SEXP> {
         MARK_NOT_MUTABLE(x);
         if length == 0 { std::ptr::null() } else { DATAPTR_RO(x) }
     })?;
-    let region = Region::Object { data: at.cast_mut().cast(), bytes: length * size, is_vector: true };
+    let has_missing = has != RAWSXP && matches!(layout.dtype, DType::I32 | DType::I64);
+    let region =
+        Region::Object { data: at.cast_mut().cast(), bytes: length * size, is_vector: true, has_missing };
     checked(layout.over(region), x)
 }
 
@@ -230,8 +235,8 @@ pub fn of_vector(data: Arg<'_>, layout: Layout) -> Result<SEXP> {
 ///
 /// As long as R keeps `owner`, the bytes are there.
 pub unsafe fn of_address(address: usize, bytes: usize, layout: Layout, owner: Arg<'_>) -> Result<SEXP> {
-    let region =
-        Region::Object { data: std::ptr::with_exposed_provenance_mut(address), bytes, is_vector: false };
+    let data = std::ptr::with_exposed_provenance_mut(address);
+    let region = Region::Object { data, bytes, is_vector: false, has_missing: false };
     checked(layout.over(region), owner.get())
 }
 
@@ -285,6 +290,7 @@ pub fn to_buffer(
     // SAFETY: the root keeps the view.
     let view = unsafe { handle::get::<View>(kept.get(), expected.path)? };
     view.check(expected.path)?;
+    missing::refuse(view, expected.path)?;
     // SAFETY: the handle keeps the object, the view the rest; booleans were checked.
     let host = unsafe { view.host()? };
     // What may be shared has use for a part of the pages only.
@@ -366,10 +372,16 @@ pub fn about(view: Arg<'_>) -> Result<String> {
     if view.offset > 0 {
         text += &format!(" from element {} on", view.offset + 1);
     }
-    text += match &view.region {
-        Region::Object { .. } => ", of an R object",
-        Region::Mapping(_) => ", of a file",
-        Region::Memory(_) => ", to be filled in",
+    text += &match &view.region {
+        Region::Object { .. } => ", of an R object".to_owned(),
+        Region::Mapping(_) => ", of a file".to_owned(),
+        Region::Memory(memory) => {
+            let all = memory.len() / view.dtype.size();
+            match view.filled.as_ref().map_or(all, |filled| filled.count.get()) {
+                done if done < all => format!(", {done} of {all} elements filled in"),
+                _ => ", filled in".to_owned(),
+            }
+        }
     };
     for (flag, is) in [("read-only", view.read_only), ("immutable", view.immutable)] {
         if is {
