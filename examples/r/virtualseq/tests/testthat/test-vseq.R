@@ -59,6 +59,7 @@ test_that("a converter in Rust says what is wrong as one in R does", {
   fault <- expect_error(total(broken), class = "pjrtdispatch_error")
   expect_identical(fault$argument, "x")
   expect_match(conditionMessage(fault), "argument `x`: the converter `VirtualIntegerSequence to integer` failed: ", fixed = TRUE)
+  expect_error(total(as.integer(vseq(-1))), "failed: expected the length of a sequence", class = "pjrtdispatch_error")
 })
 
 test_that("dispatch() takes them, too", {

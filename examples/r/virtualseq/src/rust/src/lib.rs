@@ -37,8 +37,8 @@ fn first_is_sum(
 /// The numbers from 1 to the length of the sequence, which is its only element.
 fn integers(x: SEXP, expected: &Expected<'_>) -> dispatch_r::Result<Root> {
     match describe::whole_number(x) {
-        Some(length) => make::integers(1..=length),
-        None => Err(expected
+        Some(length) if length >= 0 => make::integers(1..=length),
+        _ => Err(expected
             .error(format!("expected the length of a sequence, got {}", describe::value(x)))
             .into()),
     }
