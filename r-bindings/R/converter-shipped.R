@@ -91,12 +91,15 @@ numbers_in <- function(x, expected) {
 # Refuses numbers that a float type, in which they would go, rounds: who takes a time for a number wants all of it.
 refuse_rounded <- function(x, expected, what) {
   dtype <- wanted_dtype(expected, "f64")
+  # Others round nothing, and are looked through nowhere.
+  if (!dtype %in% c("f32", "c64", "f16", "bf16")) {
+    return()
+  }
   x <- x[is.finite(x)]
   lost <- switch(dtype,
     f32 = , c64 = x != readBin(writeBin(as.double(x), raw(), size = 4L), "double", length(x), size = 4L),
     f16 = abs(x) > 2048 | x != trunc(x),
-    bf16 = abs(x) > 256 | x != trunc(x),
-    FALSE
+    bf16 = abs(x) > 256 | x != trunc(x)
   )
   if (any(lost)) {
     stop(sprintf("dtype %s would round %s to %s", dtype, what, format(x[lost][[1L]], digits = 15L)), call. = FALSE)

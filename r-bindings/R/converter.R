@@ -13,7 +13,8 @@
 #' * `copy`: whether the data may be copied, `"if_needed"`, `"never"` or `"always"`.
 #'
 #' [dispatch()] knows the path and `copy` only. The function gives one of these:
-#' * a logical, integer, double, `integer64` or complex vector or array; a vector without `dim` counts as one-dimensional;
+#' * a logical, integer, double, `integer64` or complex vector or array; a vector without `dim` counts as one-dimensional. Of the
+#'   last two [dispatch()] takes views only;
 #' * a [buffer][pjrt_buffer()] or an [AnvlArray];
 #' * a [view][host_view()] of where the data lies.
 #'
@@ -197,6 +198,7 @@ converter_status <- function(scope = NULL) {
 #' @export
 set_converter_status <- function(id, active, scope = NULL) {
   which <- converter_named(id, scope)
+  if (missing(active)) refuse(active, "TRUE or FALSE")
   invisible(rs_converter_set(which$id, which$is_number, active, which$scope))
 }
 
@@ -228,7 +230,7 @@ remove_converter <- function(id, scope = NULL) {
 #'   try(with_copy("never", dispatch(total, list(sequence))))
 #' })
 with_copy <- function(policy, expr) {
-  if (is.null(policy)) {
+  if (missing(policy) || is.null(policy)) {
     refuse(policy, "one of \"never\", \"if_needed\" and \"always\"", "policy")
   }
   before <- rs_copy_policy(policy)
@@ -253,6 +255,7 @@ print.PJRTConverter <- function(x, ...) {
 
 # Refuses what is no converter. The rest is checked where it is registered.
 converter_checked <- function(class, convert_in, convert_out, predicate) {
+  if (missing(class)) refuse(class, "the name of a class, or NULL with a `predicate`", "class")
   converter_function(convert_in, "convert_in", c("x", "expected"))
   if (!is.null(convert_out)) converter_function(convert_out, "convert_out", c("result", "original", "info"))
   if (is.null(class)) {
@@ -266,11 +269,12 @@ converter_checked <- function(class, convert_in, convert_out, predicate) {
 # Refuses what is no function of as many arguments.
 converter_function <- function(f, argument, takes) {
   expected <- sprintf("a function of %s", paste0("`", takes, "`", collapse = ", "))
-  if (!is.function(f)) {
+  if (missing(f) || !is.function(f)) {
     refuse(f, expected, argument)
   }
   # Of some primitives nobody knows.
-  formals <- names(formals(if (is.primitive(f)) args(f) else f))
+  closure <- if (is.primitive(f)) args(f) else f
+  formals <- if (!is.null(closure)) names(formals(closure))
   known <- !is.primitive(f) || !is.null(formals)
   if (known && !"..." %in% formals && length(formals) < length(takes)) {
     got <- counted(length(formals), "argument")
@@ -285,7 +289,8 @@ converter_package <- function(convert_in, caller) {
 
 # Which converter is meant: `id` for Rust, whether it is the number of one, and the scope that it is in.
 converter_named <- function(id, scope) {
-  if (inherits(id, "PJRTConverter")) {
+  if (missing(id)) refuse(id, "the index or the description of a converter, or what `register_converter()` gave", "id")
+  if (inherits(id, "PJRTConverter") && is.list(id)) {
     return(list(id = id$id, is_number = TRUE, scope = converter_scope(scope) %||% id$scope))
   }
   list(id = id, is_number = FALSE, scope = converter_scope(scope))
@@ -337,10 +342,10 @@ converter_handler <- function(id, converter) {
 
 # The user's call in which a function of a converter runs.
 call_around <- function(converter) {
-  functions <- converter[c("convert_in", "convert_out")]
+  functions <- Filter(is.function, converter[c("convert_in", "convert_out", "predicate")])
   for (frame in rev(seq_len(sys.nframe()))) {
     f <- sys.function(frame)
-    if (identical(f, functions[[1L]]) || identical(f, functions[[2L]])) {
+    if (any(vapply(functions, identical, NA, f))) {
       # The function was called by Rust, and that by the function before.
       return(user_call(frame - 1L))
     }

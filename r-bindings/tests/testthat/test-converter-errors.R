@@ -29,6 +29,30 @@ test_that("the message of a handle that is dead says so", {
   expect_fault(giving(released, pjrt_buffer(object)), "converter", "gave a PJRTBuffer that was released")
 })
 
+test_that("a value that another converter of the call has released names converter and argument", {
+  given <- NULL
+  register_converter("kept", function(x, expected) given <<- pjrt_buffer(c(1, 2)), description = "kept")
+  register_converter("released", function(x, expected) release(given), description = "released")
+  on.exit({
+    remove_converter("kept")
+    remove_converter("released")
+  })
+  kept <- structure(list(), class = "kept")
+  expect_fault(
+    dispatch(echo()$d, list(a = list(kept), b = structure(list(), class = "released"))), "converter",
+    "the converter `released` gave a PJRTBuffer that was released", "b"
+  )
+  register_converter("other", function(x, expected) {
+    release(given)
+    1
+  }, description = "other")
+  on.exit(remove_converter("other"), add = TRUE)
+  expect_fault(
+    dispatch(echo()$d, list(a = list(kept), b = structure(list(), class = "other"))), "converter",
+    "argument `a[[1]]`: R code has changed what the converter `kept` gave", "a[[1]]"
+  )
+})
+
 test_that("elements are counted from 1", {
   numbers <- host_view(matrix(c(1, 2, 3, 4.5), 2), "f64", convertible = TRUE)
   expect_fault(giving(numbers, pjrt_buffer(object, "i32")), "value", "got 4.5 as element [2, 2], given by", "data")
@@ -91,6 +115,31 @@ test_that("an array of numpy with a mask is refused", {
   expect_identical(as.vector(on_device(masked$filled(5))), c(1, 5))
 })
 
+test_that("a view of a vector has no missing integer, which would be a number on the device", {
+  refused <- function(view, place, ...) {
+    expect_fault(giving(view, pjrt_buffer(object, ...)), "value", sprintf("got NA as element %s, given by the converter `D`", place), "data")
+  }
+  refused(host_view(c(1L, NA), "i32"), "2")
+  refused(host_view(c(1L, NA), "i32", convertible = TRUE), "2", "f64")
+  big <- bit64::as.integer64(c(NA, 1))
+  refused(host_view(big, "i64"), "1")
+  refused(host_view(big, "i64", convertible = TRUE), "1", "f64")
+  refused(host_view(matrix(c(1L, 2L, NA, 3L), 2), "i32"), "[1, 2]")
+  expect_identical(giving(host_view(c(1, NA), "f64"), as.vector(on_device(object))), c(1, NA))
+  # What is left out, and what has a value for all bits.
+  expect_identical(giving(host_view(c(1L, NA, 3L), "i32", shape = 2, strides = 2), as.vector(on_device(object))), c(1L, 3L))
+  expect_identical(giving(host_view(c(NA, 1L), "i32", shape = c(2, 0)), dim(on_device(object))), c(2L, 0L))
+  least <- host_view(as.raw(c(0, 0, 0, 128)), "i32", shape = 1)
+  expect_identical(giving(least, as.vector(on_device(object, "i32"))), NA_integer_)
+  expect_identical(giving(host_view(NA_integer_, "ui32"), dim(on_device(object))), 1L)
+})
+
+test_that("of a shape with very many sizes the message has only the first", {
+  for (f in list(function(n) host_fill("f32", n), function(n) pjrt_buffer(1:2, shape = n), function(n) host_view(1, "f64", strides = n))) {
+    expect_match(conditionMessage(expect_error(f(rep(2, 1e5)))), "2, ?2, ?2, ?2, ?2, ?2, ?2, ?2, ?... 100000 in all")
+  }
+})
+
 test_that("what describes a file wrongly is refused by name", {
   path <- tempfile()
   writeBin(1, path)
@@ -98,5 +147,9 @@ test_that("what describes a file wrongly is refused by name", {
   expect_fault(mmap_array(path, c("f64", "f32"), 1), "type", "expected an element type", "dtype")
   expect_fault(mmap_array(path, "f64", "1"), "type", "expected whole numbers, got a string", "shape")
   expect_no_warning(expect_fault(mmap_array(path, "f8e4m3fn", 1), "unknown_dtype", "f8e4m3fn"))
+  expect_fault(mmap_array(path, "f64", c(1e9, 1e9, 1e9)), "shape", "expected a shape that a file may have, got one of 1e+27 elements", "shape")
+  expect_fault(mmap_array(path, "f64", rep(2, 2000)), "shape", "got one of Inf elements", "shape")
+  expect_fault(mmap_array(path, "f32", 1, offset = 3), "value", "a multiple of 4 bytes, where an element of f32 can begin, got 3", "offset")
+  expect_identical(dim(mmap_array(path, "c64", 0, offset = 4)), 0L)
   expect_fault(with_copy("maybe", 1), "value", "got \"maybe\"", "policy")
 })

@@ -143,7 +143,7 @@ test_that("all functions name the converters of a package by its scope", {
   expect_fault(remove_converter("other", scope = "virtualseq"), "value", "got \"other\", and none is registered", "id")
   remove_converter(own)
   expect_identical(converter_count("families"), 0L)
-  expect_fault(remove_converter(own), "value", "none is registered", "id")
+  expect_fault(remove_converter(own), "value", "got one that is not, or not any more", "id")
 })
 
 test_that("what is no scope is refused", {

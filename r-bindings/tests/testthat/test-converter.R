@@ -336,8 +336,30 @@ test_that("a converter is named by position, description or object, and another 
   expect_fault(remove_converter("none"), "value", "got \"none\"", "id")
   expect_fault(set_converter_status(1, NA), "type", "TRUE or FALSE", "active")
   remove_converter(shipped + 2L)
-  expect_fault(remove_converter(second), "value", "registered converter", "id")
+  expect_fault(remove_converter(second), "value", "expected a converter that is registered for these calls, got one that is not, or not any more", "id")
   expect_identical(format(second), "<PJRTConverter \"same\" for class \"b\", package pjrtdispatch>")
+})
+
+test_that("what names no converter is refused", {
+  clear()
+  what <- "expected the index or the description of a converter, or what `register_converter()` gave, got "
+  refused <- function(id, got) {
+    expect_fault(remove_converter(id), "type", paste0(what, got), "id")
+    expect_fault(set_converter_status(id, TRUE), "type", paste0(what, got), "id")
+  }
+  refused(NULL, "NULL")
+  refused(NA, "NA")
+  refused(NA_character_, "NA")
+  refused(c("a", "b"), "a character vector of length 2")
+  refused(c(1, 2), "a double vector of length 2")
+  refused(TRUE, "a logical value")
+  refused(list(1), "a list of length 1")
+  refused(structure(1, class = "PJRTConverter"), "a PJRTConverter")
+  refused(structure(list(), class = "PJRTConverter"), "NULL")
+  expect_fault(remove_converter(), "type", paste0(what, "none"), "id")
+  expect_fault(set_converter_status("Date"), "type", "expected TRUE or FALSE, got none", "active")
+  expect_fault(remove_converter(1.5), "value", "got 1.5", "id")
+  expect_identical(converter_count(), shipped)
 })
 
 test_that("what cannot be a converter is refused", {
@@ -351,7 +373,16 @@ test_that("what cannot be a converter is refused", {
   expect_fault(register_converter("a", ones, description = "d", predicate = is.list), "type", "NULL", "predicate")
   expect_fault(register_converter("a", ones, description = "d", copy = "maybe"), "value", "\"maybe\"", "copy")
   expect_fault(register_converter("a", ones, description = "d", scope = 1), "type", "Dispatcher", "scope")
+  policies <- "expected one of \"never\", \"if_needed\" and \"always\", got "
+  expect_fault(register_converter("a", ones, description = "d", copy = NULL), "type", paste0(policies, "NULL"), "copy")
+  expect_fault(with_copy(NA, 1), "type", paste0(policies, "NA"), "policy")
+  expect_fault(with_copy(), "type", paste0(policies, "none"), "policy")
   expect_fault(register_converter("a", ones, function(x) 1, "d"), "value", "`result`, `original`, `info`", "convert_out")
+  expect_fault(register_converter(convert_in = ones, description = "d"), "type", "got none", "class")
+  expect_fault(register_converter("a", description = "d"), "type", "got none", "convert_in")
+  expect_fault(with_converter("a"), "type", "got none", "convert_in")
+  # Of this primitive R knows no arguments.
+  expect_no_warning(with_converter("a", `if`, 1))
   expect_identical(converter_count(), shipped)
 })
 
@@ -362,7 +393,11 @@ test_that("a predicate that gives no flag, or fails, is an error", {
   expect_fault(dispatch(d, list("a")), "converter", "the predicate of the converter `D` gives neither TRUE nor FALSE")
   remove_converter("D")
   register_converter(NULL, ones, description = "D", predicate = function(x) stop("bad luck"))
-  expect_error(dispatch(d, list("a")), "bad luck")
+  fault <- expect_fault(
+    dispatch(d, list(x = "a")), "converter", "argument `x`: the converter `D` failed: bad luck", "x"
+  )
+  expect_identical(fault$call, quote(dispatch(d, list(x = "a"))))
+  expect_identical(conditionMessage(fault$parent), "bad luck")
 })
 
 test_that("100 000 conversions leave nothing behind", {

@@ -87,9 +87,9 @@ impl Converted {
         self.converter.get()
     }
 
-    /// What the value is; checked when it came.
-    pub fn given(&self) -> Result<Given<'_>> {
-        match given(self.get())?.ok_or_else(|| self.not_known())? {
+    /// What the value is, which was checked when it came; `path` is that of the argument.
+    pub fn given(&self, path: impl FnOnce() -> String) -> Result<Given<'_>> {
+        match given(self.get())?.ok_or_else(|| self.not_known(&path()))? {
             Given::Data(data, _) if self.is_scalar => Ok(Given::Data(data, Shape::new())),
             given => Ok(given),
         }
@@ -97,8 +97,9 @@ impl Converted {
 
     /// The error that the value is no longer what it was when it was checked.
     #[cold]
-    pub fn not_known(&self) -> Fault {
-        Fault::new("converter", format!("R code has changed what the converter `{}` gave", self.name()))
+    pub fn not_known(&self, path: &str) -> Fault {
+        let why = format!("R code has changed what the converter `{}` gave", self.name());
+        Expected::new(path).error(why).into()
     }
 
     /// An error that concerns this argument says where the value came from.
@@ -193,8 +194,8 @@ pub(crate) fn convert_for(
 
 /// The converter for an object.
 fn choose(x: SEXP, levels: &Levels, path: &str) -> Result<Option<Arc<Entry>>> {
-    let object = || Object::of(x);
-    let failed = |object: &Object, error: Error| object.failed().unwrap_or_else(|| error.into());
+    let object = || Object::of(x, path);
+    let failed = |object: &Object<'_>, error: Error| object.failed().unwrap_or_else(|| error.into());
     match levels {
         Levels::Idle => Ok(None),
         Levels::Several(levels) => {
@@ -226,7 +227,7 @@ pub(crate) fn none_for(x: SEXP, scope: Option<&Scope>) -> Result<String> {
     if Rf_isObject(x) == 0 && levels.iter().all(Scope::is_empty) {
         return Ok(String::new());
     }
-    let object = Object::of(x)?;
+    let object = Object::of(x, "")?;
     Ok(format!(": {}", Registry::reason_none(&levels, &object)))
 }
 

@@ -83,9 +83,22 @@ impl Function {
         unsafe { VECTOR_ELT(list, IN) }
     }
 
-    pub fn predicate(list: SEXP) -> SEXP {
-        // SAFETY: the list is from `list`.
-        unsafe { VECTOR_ELT(list, PREDICATE) }
+    /// What the predicate gives for an object that is an argument with this path; none if that is no flag.
+    pub fn is_for(list: SEXP, x: SEXP, path: &str) -> Result<Option<bool>> {
+        let shared = shared()?;
+        let running = Running { outer: RUNNING.get().get(), list, path };
+        let _running = running.begin();
+        // SAFETY: as in `convert_in`; what it gives is read before R may collect it.
+        let answer = protect(|| unsafe {
+            let call = Rf_protect(Rf_cons(quoted(x), R_NilValue));
+            let call = Rf_protect(Rf_lcons(VECTOR_ELT(list, PREDICATE), call));
+            shared.handle(VECTOR_ELT(list, HANDLERS));
+            let answer = Rf_eval(call, R_GlobalEnv);
+            Rf_unprotect(2);
+            let is_flag = TYPEOF(answer) == LGLSXP && Rf_xlength(answer) == 1;
+            if is_flag { *LOGICAL_RO(answer) } else { NA_INTEGER }
+        })?;
+        Ok((answer != NA_INTEGER).then_some(answer != 0))
     }
 
     pub fn has_out(list: SEXP) -> bool {

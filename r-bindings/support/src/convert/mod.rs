@@ -47,16 +47,12 @@ use crate::fault::{Fault, Result};
 
 /// A copy policy by its name.
 pub fn policy(x: Arg<'_>) -> Result<CopyPolicy> {
-    match x.string()?.as_str() {
+    let expected = "one of \"never\", \"if_needed\" and \"always\"";
+    match x.string().map_err(|_| x.expected(expected))?.as_str() {
         "never" => Ok(CopyPolicy::Never),
         "if_needed" => Ok(CopyPolicy::IfNeeded),
         "always" => Ok(CopyPolicy::Always),
-        other => Err(Fault::argument(
-            "value",
-            x.name(),
-            "one of \"never\", \"if_needed\" and \"always\"",
-            format!("\"{other}\""),
-        )),
+        other => Err(Fault::argument("value", x.name(), expected, format!("\"{other}\""))),
     }
 }
 

@@ -10,14 +10,15 @@ use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::root::Root;
 use crate::string;
-use crate::unwind::protect;
 
 /// An object with its classes.
-pub(super) struct Object {
+pub(super) struct Object<'a> {
     x: SEXP,
     classes: SmallVec<[ClassName; 4]>,
     /// Keeps the classes where the object itself does not.
     _kept: Option<Root>,
+    /// The argument that it is, for messages.
+    path: &'a str,
     /// An error of a predicate, which the runtime cannot carry.
     failed: std::cell::Cell<Option<Fault>>,
 }
@@ -28,10 +29,10 @@ enum ClassName {
     Own(String),
 }
 
-impl Object {
+impl<'a> Object<'a> {
     /// The object, which the caller keeps. The class attribute says the classes; of an S4 object also those that its class
     /// extends, and of what has no class the implicit ones.
-    pub fn of(x: SEXP) -> Result<Object> {
+    pub fn of(x: SEXP, path: &'a str) -> Result<Object<'a>> {
         // SAFETY: reading a flag, and the class attribute, which is a character vector.
         let is_s3 = Rf_isObject(x) != 0 && unsafe { IS_S4_OBJECT(x) } == 0;
         let (classes, kept) = match is_s3 {
@@ -43,7 +44,7 @@ impl Object {
             }
         };
         let classes = (0..Rf_xlength(classes)).filter_map(|i| class(classes, i)).collect();
-        Ok(Object { x, classes, _kept: kept, failed: std::cell::Cell::new(None) })
+        Ok(Object { x, classes, _kept: kept, path, failed: std::cell::Cell::new(None) })
     }
 
     /// What a predicate has failed with.
@@ -64,7 +65,11 @@ fn class(classes: SEXP, i: Length) -> Option<ClassName> {
         let bytes: &'static std::ffi::CStr = std::ffi::CStr::from_ptr(R_CHAR(name));
         match bytes.to_str() {
             Ok(text) if text.is_ascii() => Some(ClassName::Kept(text)),
-            _ => string::utf8(name).ok().flatten().map(|text| ClassName::Own(text.to_owned())),
+            // What is no text is no converter's class, but a class that messages tell.
+            _ => Some(ClassName::Own(match string::utf8(name) {
+                Ok(Some(text)) => text.to_owned(),
+                _ => bytes.to_string_lossy().into_owned(),
+            })),
         }
     }
 }
@@ -81,7 +86,7 @@ fn all_classes(x: SEXP) -> Result<Root> {
     })
 }
 
-impl Subject<Converter> for Object {
+impl Subject<Converter> for Object<'_> {
     fn classes(&self) -> impl Iterator<Item = &str> {
         self.classes.iter().map(|class| match class {
             ClassName::Kept(text) => text,
@@ -90,32 +95,21 @@ impl Subject<Converter> for Object {
     }
 
     fn satisfies(&self, converter: &Converter) -> dispatch_runtime::Result<bool> {
-        let predicate = Function::predicate(converter.list);
-        let x = self.x;
-        // SAFETY: the call is protected while it is made and evaluated.
-        let answer = protect(|| unsafe {
-            let call = Rf_protect(Rf_cons(super::functions::quoted(x), R_NilValue));
-            let call = Rf_protect(Rf_lcons(predicate, call));
-            let answer = Rf_eval(call, R_GlobalEnv);
-            Rf_unprotect(2);
-            let is_flag = TYPEOF(answer) == LGLSXP && Rf_xlength(answer) == 1;
-            if is_flag { *LOGICAL_RO(answer) } else { NA_INTEGER }
-        });
-        match answer {
-            Ok(NA_INTEGER) => {
+        match Function::is_for(converter.list, self.x, self.path) {
+            Ok(Some(answer)) => Ok(answer),
+            Ok(None) => {
                 let description = Function::description(converter.list);
                 Err(self.carry(Fault::new(
                     "converter",
                     format!("the predicate of the converter `{description}` gives neither TRUE nor FALSE"),
                 )))
             }
-            Ok(answer) => Ok(answer != 0),
             Err(fault) => Err(self.carry(fault)),
         }
     }
 }
 
-impl Object {
+impl Object<'_> {
     #[cold]
     fn carry(&self, fault: Fault) -> dispatch_runtime::Error {
         self.failed.set(Some(fault));

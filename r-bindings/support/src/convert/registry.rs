@@ -229,11 +229,17 @@ pub fn end_scope(around: usize) {
 
 /// Which converter is meant: by its position counted from 1, or its description; by its number if `is_id`.
 fn which<'a>(id: Arg<'_>, is_id: bool, room: &'a mut String) -> Result<Which<'a>> {
-    if id.kind() == "character" {
-        *room = id.string()?;
-        return Ok(Which::Description(room));
-    }
-    let number = id.integer()?;
+    let is_one = Rf_xlength(id.get()) == 1;
+    let refused =
+        || id.expected("the index or the description of a converter, or what `register_converter()` gave");
+    let number = match id.kind() {
+        "character" => {
+            *room = id.string().map_err(|_| refused())?;
+            return Ok(Which::Description(room));
+        }
+        "integer" | "double" if is_one => id.integer()?,
+        _ => return Err(refused()),
+    };
     match (u64::try_from(number), is_id) {
         (Ok(number), true) => Ok(Which::Id(number)),
         // One that there is not, for its message.
@@ -243,7 +249,15 @@ fn which<'a>(id: Arg<'_>, is_id: bool, room: &'a mut String) -> Result<Which<'a>
 
 fn find(scope: &Scope, id: Arg<'_>, is_id: bool) -> Result<Arc<Entry>> {
     let mut room = String::new();
-    scope.get(which(id, is_id, &mut room)?).map_err(|error| unknown(scope, id, error.into()))
+    let found = scope.get(which(id, is_id, &mut room)?);
+    match found {
+        // Its number says nothing to who has the object.
+        Err(_) if is_id => {
+            let expected = "a converter that is registered for these calls";
+            Err(Fault::argument("value", id.name(), expected, "one that is not, or not any more"))
+        }
+        found => found.map_err(|error| unknown(scope, id, error.into())),
+    }
 }
 
 /// The error of a converter that is not there, in R's words.

@@ -55,7 +55,7 @@ impl Call<'_> {
             return Err(wrong.got_too(&why));
         };
         let value = is.get();
-        let read = match is.given().map_err(Wrong::fault)? {
+        let read = match is.given(|| path.clone()).map_err(Wrong::fault)? {
             Given::Buffer if self.dispatcher.backend_is_pjrt() => self.buffer(value),
             Given::Buffer => Err(self.refused(value).got_too(", which is of backend \"pjrt\"")),
             Given::Array(data, backend) => self.array(value, data, backend),
@@ -152,7 +152,8 @@ impl Call<'_> {
                 NodeKind::Null => None,
                 NodeKind::Leaf => {
                     *leaf += 1;
-                    self.converted.iter().find(|at| at.leaf + 1 == *leaf).map(At::as_leaf).transpose()?
+                    let converted = self.converted.iter().find(|at| at.leaf + 1 == *leaf);
+                    converted.map(|at| at.as_leaf(|| self.path_of_leaf(at.leaf))).transpose()?
                 }
             };
             let Some(new) = new else { continue };
@@ -179,9 +180,9 @@ impl Call<'_> {
 
 impl At {
     /// What callbacks see: a buffer as an `AnvlArray`, as every other array.
-    fn as_leaf(&self) -> Result<Root> {
+    fn as_leaf(&self, path: impl FnOnce() -> String) -> Result<Root> {
         let value = self.is.get();
-        match self.is.given()? {
+        match self.is.given(path)? {
             Given::Buffer => anvl::array_of(value, &buffer::get_sexp(value, "args")?),
             _ => Root::new(value),
         }

@@ -159,7 +159,7 @@ impl Conversions {
     #[cold]
     pub fn not_known(&self) -> Fault {
         match self.0.borrow().last() {
-            Some(one) => one.is.not_known(),
+            Some(one) => one.is.not_known(&one.path),
             None => Fault::new("converter", "nothing was converted"),
         }
     }

@@ -127,7 +127,7 @@ fn from_converter(
         Some(array) => Ok(array),
         None => match converted_data(made.get(), rank)? {
             Some((data, shape)) => of_data(data, &shape),
-            None => Err(made.not_known()),
+            None => Err(made.not_known(path)),
         },
     };
     array().map_err(|fault| made.blame(fault, path))
