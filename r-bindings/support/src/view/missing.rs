@@ -34,10 +34,8 @@ fn first<T: PartialEq + Copy>(view: &View, data: &[T], missing: T) -> Option<Vec
     if !data.contains(&missing) || view.shape.contains(&0) {
         return None;
     }
-    let strides = match &view.strides {
-        Some(strides) => strides.clone(),
-        None => row_major(&view.shape),
-    };
+    let size = size_of::<T>() as i64;
+    let strides: Vec<i64> = view.steps().iter().map(|&step| step as i64 / size).collect();
     let mut index = vec![0; view.shape.len()];
     loop {
         let at = view.offset as i64 + index.iter().zip(&strides).map(|(i, stride)| i * stride).sum::<i64>();
@@ -48,12 +46,4 @@ fn first<T: PartialEq + Copy>(view: &View, data: &[T], missing: T) -> Option<Vec
         index[moves] += 1;
         index[..moves].fill(0);
     }
-}
-
-fn row_major(shape: &[i64]) -> Vec<i64> {
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis];
-    }
-    strides
 }

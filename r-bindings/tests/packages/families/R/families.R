@@ -116,8 +116,8 @@ sum_and_double <- structure(
 #' @details
 #' A program is compiled for each combination of dtypes and shapes that is new,
 #' and kept for the calls that follow.
-#' @param x An array of dtype \code{f64} and shape \code{(n)}.
-#' @param y An array of dtype \code{f64} and shape \code{(n)}.
+#' @param x An array of dtype \code{f64} and shape \code{(n)}. If it is an object that a \link[pjrtdispatch:register_converter]{converter} is for, a result is written back into it.
+#' @param y An array of dtype \code{f64} and shape \code{(n)}. If it is an object that a \link[pjrtdispatch:register_converter]{converter} is for, a result is written back into it.
 #' @return
 #' A list of 2 arrays.
 #' @seealso
