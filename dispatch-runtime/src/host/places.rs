@@ -73,6 +73,11 @@ impl Places {
         if nested {
             return false;
         }
+        // More bytes than there is room for share some; so what is looked at one by one is no more than the memory has.
+        let all = self.steps.iter().try_fold(self.size, |all, &(n, _)| all.checked_mul(n));
+        if all.is_none_or(|all| all > extent(self.size, &self.steps)) {
+            return true;
+        }
         // Between the pieces of one dimension lie those of another, perhaps beside each other.
         let mut pieces = vec![self.at];
         for &(n, step) in &self.steps {
@@ -202,5 +207,6 @@ mod tests {
         assert!(!half(0).meet(&half(2048)) && half(0).meet(&half(2044)));
         assert!(!half(0).repeat());
         assert!(Places::new(0, 4, &[rows, 2], &[4, 4]).repeat());
+        assert!(Places::new(0, 4, &[rows, rows], &[8, 12]).repeat());
     }
 }
