@@ -92,18 +92,22 @@ numbers_in <- function(x, expected) {
 refuse_rounded <- function(x, expected, what) {
   dtype <- wanted_dtype(expected, "f64")
   # Others round nothing, and are looked through nowhere.
-  if (!dtype %in% c("f32", "c64", "f16", "bf16")) {
+  digits <- c(f32 = 24, c64 = 24, f16 = 11, bf16 = 8)[dtype]
+  if (is.na(digits)) {
     return()
   }
-  x <- x[is.finite(x)]
-  lost <- switch(dtype,
-    f32 = , c64 = x != readBin(writeBin(as.double(x), raw(), size = 4L), "double", length(x), size = 4L),
-    f16 = abs(x) > 2048 | x != trunc(x),
-    bf16 = abs(x) > 256 | x != trunc(x)
-  )
-  if (any(lost)) {
-    stop(sprintf("dtype %s would round %s to %s", dtype, what, format(x[lost][[1L]], digits = 15L)), call. = FALSE)
+  lost <- which(is_rounded(x, digits, least = if (dtype == "f16") -14 else -126))
+  if (length(lost) > 0L) {
+    value <- format(x[[lost[[1L]]]], digits = 15L)
+    stop(sprintf("dtype %s would round %s, %s of element %d", dtype, value, what, lost[[1L]]), call. = FALSE)
   }
+}
+
+# Which numbers have more binary digits than that, where `least` is the exponent of the least one that has all of them.
+is_rounded <- function(x, digits, least) {
+  exponent <- pmax(floor(log2(abs(x))), least)
+  steps <- x / 2^(exponent - digits + 1)
+  is.finite(steps) & steps != trunc(steps)
 }
 
 # The buffer of a result.

@@ -26,7 +26,7 @@ test_that("dates are days, as doubles or integers", {
   expect_identical(on_device(whole), array(19000:19002, 3))
   expect_true(is.na(on_device(c(whole, NA))[[4]]))
   expect_fault(brought(convert_in("Date", days + 0.5, "i32"), "i32"), "value", "19781.5")
-  expect_error(convert_in("Date", days + 1 / 3, "f32"), "dtype f32 would round the days to")
+  expect_error(convert_in("Date", days + 1 / 3, "f32"), "dtype f32 would round 19781.3333333333, the days of element 1")
 })
 
 test_that("a date comes back as one", {
@@ -39,7 +39,7 @@ test_that("a date comes back as one", {
 test_that("times are seconds, and keep their time zone", {
   times <- as.POSIXct(c(1709118000.25, 1719784800), origin = "1970-01-01", tz = "Europe/Zurich")
   expect_identical(as.vector(on_device(times)), as.double(times))
-  expect_error(convert_in("POSIXct", times, "f32"), "dtype f32 would round the seconds to 1709118000.25")
+  expect_error(convert_in("POSIXct", times, "f32"), "dtype f32 would round 1709118000.25, the seconds of element 1")
   expect_identical(convert_out("POSIXct", pjrt_buffer(as.double(times) + 60, "f64"), times), times + 60)
 })
 
@@ -47,6 +47,23 @@ test_that("time differences keep their units", {
   time <- as.difftime(c(1, 2.5), units = "hours")
   expect_identical(as.vector(on_device(time)), c(1, 2.5))
   expect_identical(convert_out("difftime", pjrt_buffer(c(2, 5), "f64"), time), time * 2)
+})
+
+test_that("times are refused where a float type rounds them, and only there", {
+  numbers <- c(
+    0, 1, 0.5, 2.5, 0.1, 1 / 3, 255, 256, 257, 2047, 2048, 2049, 2050, 4096, 32768, 65504, 1e-5, 2^-24, 3 * 2^-24, 2^-14 + 2^-24,
+    2^c(-24:15), -2^c(-24:15) * 1.0009765625, 16777215, 16777216, 16777217, 2^100, -1e10, NA, Inf, -Inf, NaN
+  )
+  for (dtype in c("f32", "f16", "bf16")) {
+    held <- numbers[!is.finite(numbers) | abs(numbers) <= if (dtype == "f16") 65504 else Inf]
+    on <- as.vector(on_device(held, dtype))
+    refused <- vapply(held, function(x) {
+      tryCatch(is.null(convert_in("Date", structure(x, class = "Date"), dtype)), error = function(e) TRUE)
+    }, NA)
+    expect_identical(refused, is.finite(held) & on != held, info = dtype)
+  }
+  week <- as.difftime(c(NA, 1, 257), units = "days")
+  expect_error(convert_in("difftime", week, "bf16"), "dtype bf16 would round 257, the days of element 3")
 })
 
 test_that("a factor is its codes, and the codes are a factor again", {
