@@ -1,9 +1,11 @@
 #' Converters: objects of any class as arguments
 #'
 #' A converter lets objects of a class be arguments wherever an array is one: of [dispatch()], of the functions that are made of
-#' Rust ([dispatch_family]), of skeletons ([run()]) and of [pjrt_buffer()]. `register_converter()` registers one for all calls of
-#' the session, for those of one dispatcher, or for those from the code of one package; `with_converter()` one for the evaluation
-#' of an expression.
+#' Rust ([dispatch_family]), of skeletons ([run()]), of [pjrt_execute()], [pjrt_buffer()] and [pjrt_scalar()].
+#' `register_converter()` registers one for all calls of the session, for those of one dispatcher, or for those from the code of one
+#' package; `with_converter()` one for the evaluation of an expression.
+#'
+#' Where data is R's own, as what [fill()] and the functions of [register_r_handler()] give, objects are refused.
 #'
 #' @section The way in:
 #' `convert_in(x, expected)` gets the object and a list of what the argument has to be:
@@ -32,7 +34,7 @@
 #' An argument of a function made of Rust may be declared to be written back. If it was converted, the result that takes its
 #' place is what `convert_out(result, original, info)` gives for it, `NULL` without such a function: `result` is an
 #' [AnvlArray], `original` the object, and `info` a list of the names `function` and `argument`, and the argument's position,
-#' `index`. The function may write into the object, too.
+#' `index`. The function may write into the object, too. An `integer64`, which is R data to other arguments, is an object here.
 #'
 #' The same object twice in such a call is an error, and so are two objects with views ([host_view()], [mmap_array()], those of the
 #' converters that ship) of the same memory, or of the same part of a file, even if only a part of it is common. So is a view that is

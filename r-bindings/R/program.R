@@ -27,7 +27,8 @@
 #' @param proto A raw vector, a serialized `xla.CompileOptionsProto`. Options that ask for several devices are refused.
 #' @param device The [device][pjrt_device] to compile for, or the name of one; `NULL` is the default.
 #' @param executable What `pjrt_compile()` gives.
-#' @param ... The inputs, buffers in the order of the program's arguments.
+#' @param ... The inputs in the order of the program's arguments: buffers, or objects for which a
+#'   [converter][register_converter] is registered, which is told the dtype and the sizes that the program takes.
 #' @param execution_options What `pjrt_execution_options()` gives.
 #' @param simplify Whether a program with one result gives that buffer, instead of a list.
 #' @param check Whether the inputs have to have the dtypes and shapes that the program takes. With `check = FALSE` an

@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use dispatch_runtime::engine::pjrt::CompileOptions;
 use dispatch_runtime::program::Source;
-use dispatch_runtime::{Device, Error, Executable};
+use dispatch_runtime::{Array, Device, Error, Executable};
 
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
+use crate::ffi::*;
+use crate::given::array_of;
 use crate::handle::{Handle, Kind};
 use crate::progress::{self, Progress};
-use crate::{background, cache, dispatcher, memory};
+use crate::{background, buffer, cache, convert, dispatcher, memory, slot};
 
 impl Handle for Executable {
     fn kind() -> &'static Kind {
@@ -64,6 +66,32 @@ fn attempt(
     let done = done?;
     ended?;
     Ok(done)
+}
+
+/// The array for an input of a program, counted from 0: that of a buffer, or what a converter makes of an object. `keep` are the
+/// inputs that the program does not consume.
+#[inline]
+pub fn input(executable: &Executable, value: SEXP, i: usize, keep: &[i64]) -> Result<Array> {
+    buffer::get_element(value, "...", i).or_else(|fault| object(executable, value, i, keep, fault))
+}
+
+/// What is no buffer, for which the error was made.
+#[cold]
+fn object(executable: &Executable, value: SEXP, i: usize, keep: &[i64], fault: Fault) -> Result<Array> {
+    let Fault::Condition(mut condition) = fault else { return Err(fault) };
+    let path = format!("...[[{}]]", i + 1);
+    // A handle is none, whatever became of it. Nor is an `AnvlArray`, which has a buffer.
+    if Rf_isObject(value) == 0 || !matches!(array_of(value, &path), Ok(None)) {
+        return Err(Fault::Condition(condition));
+    }
+    let donated = executable.compiled().aliased().get(i) == Some(&true) && !keep.contains(&(i as i64));
+    match slot::object(value, executable.inputs().get(i), donated, &path, executable.device())? {
+        Some(array) => Ok(array),
+        None => {
+            condition.message += &convert::none_for(value, None)?;
+            Err(Fault::Condition(condition))
+        }
+    }
 }
 
 /// A program in a few words: `jit_f (12 lines)`.

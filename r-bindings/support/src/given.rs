@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use dispatch_runtime::convert::Expected;
-use dispatch_runtime::{Array, DType, Device};
+use dispatch_runtime::{Array, DType};
 
-use crate::convert::{self, Converted, Purpose, convert_for};
+use crate::convert;
 use crate::data::{Data, Shape, Type, shape_of};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -76,27 +75,6 @@ pub(crate) fn no_array(x: SEXP, path: &str) -> Fault {
         Ok(why) => Fault::argument("type", path, expected, format!("{}{why}", describe::value(x))),
         Err(fault) => fault,
     }
-}
-
-/// What a converter makes of what is no array and no data.
-#[cold]
-pub(crate) fn converted(
-    x: SEXP,
-    expected: &Expected<'_>,
-    place: &mut dyn FnMut() -> Result<Device>,
-) -> Result<Converted> {
-    converted_for(x, expected, Purpose::default(), place)
-}
-
-/// [`converted`] of an argument for which more is done than reading it.
-#[cold]
-pub(crate) fn converted_for(
-    x: SEXP,
-    expected: &Expected<'_>,
-    purpose: Purpose,
-    place: &mut dyn FnMut() -> Result<Device>,
-) -> Result<Converted> {
-    convert_for(x, expected, purpose, place, None)?.ok_or_else(|| no_array(x, expected.path))
 }
 
 /// [`data_of`] of what a converter gave: a vector without dimensions has one, unless it stands for a scalar.

@@ -47,6 +47,7 @@ mod root;
 pub mod runs;
 pub mod shared;
 pub mod skeleton;
+mod slot;
 pub mod statics;
 mod string;
 pub mod tree;

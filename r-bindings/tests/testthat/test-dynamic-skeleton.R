@@ -131,3 +131,16 @@ test_that("one that its own function refers to is collected", {
   gc()
   expect_gte(collected, 2)
 })
+
+test_that("whatever is wrong with what a converter gives, it is named", {
+  d <- twice_of()
+  object <- structure(list(), class = "converted")
+  gives <- function(value) with_converter("converted", function(x, expected) value, run(d, object))
+  named <- ", given by the converter `a converter for converted`"
+  expect_identical(as.vector(as_array(gives(c(1, 2)))), c(2, 4))
+  expect_fault(gives(plain_array(1)), "type", paste0("got one of backend \"plain\"", named), "...[[1]]")
+  expect_fault(gives(c(1L, NA)), "value", named, "...[[1]]")
+  expect_fault(with_converter("converted", function(x, expected) plain_array(1), pjrt_buffer(object)), "type", named, "data")
+  s <- pjrt_skeleton("func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> { return %x : tensor<1xf32> }")
+  expect_fault(with_converter("converted", function(x, expected) plain_array(1), run(s, object)), "type", named)
+})

@@ -209,3 +209,54 @@ test_that("bytes without an encoding are no string", {
   # Nor are bytes that are wrong in the encoding.
   expect_fault(pjrt_device("cpu\xff"), "type", "got a string that is not valid in its encoding", "device")
 })
+
+test_that("an input may be an object for which there is a converter", {
+  add <- pjrt_compile(pjrt_program(add_text))
+  asked <- list()
+  object <- function(value) structure(list(value), class = "converted")
+  converting <- function(expr) {
+    with_converter("converted", function(x, expected) {
+      asked <<- c(asked, list(expected[c("dtype", "shape", "path")]))
+      x[[1]]
+    }, expr)
+  }
+  values <- function(...) as.vector(as_array(pjrt_execute(add, ...)))
+  expect_identical(converting(values(x(), object(c(1, 1, 1)))), c(2, 3, 4))
+  expect_identical(asked, list(list(dtype = "f32", shape = 3L, path = "...[[2]]")))
+  expect_identical(converting(values(object(host_view(c(1, 1, 1), "f64", convertible = TRUE)), object(y()))), c(11, 21, 31))
+  expect_identical(values(as.Date("1970-01-02") + 0:2, x()), c(2, 4, 6))
+  expect_identical(values(bit64::as.integer64(1:3), x()), c(2, 4, 6))
+
+  named <- "given by the converter `a converter for converted`"
+  expect_fault(converting(values(x(), object(c(1, 1)))), "converter", "gave shape [2], expected f32 of shape [3]", "...[[2]]")
+  expect_fault(converting(values(object(1:3 + 1e300), x())), "value", named, "...[[1]]")
+  expect_fault(
+    converting(values(x(), object(plain_array(1)))), "type", paste0("got one of backend \"plain\", ", named), "...[[2]]"
+  )
+  expect_fault(converting(values(x(), y(), object(1))), "argument_count", "argument 3 is one too many")
+  expect_fault(
+    values(x(), object(1)), "type",
+    "argument `...[[2]]`: expected a PJRTBuffer, got a converted: no converter is registered for an object of class `converted`",
+    "...[[2]]"
+  )
+  # Other data has no class for which there could be one, and an AnvlArray has a buffer of its own.
+  expect_fault(values(x(), c(1, 1, 1)), "type", "expected a PJRTBuffer, got a double vector", "...[[2]]")
+})
+
+test_that("what a program may write into is never the object's own memory", {
+  take <- pjrt_compile(pjrt_program(donating))
+  numbers <- c(1, 2, 3)
+  path <- tempfile()
+  writeBin(numbers, path, size = 4)
+  file <- mmap_array(path, "f32", 3, immutable = TRUE)
+  copied <- function(expr) {
+    before <- converters()
+    force(expr)
+    sum(converters()$bytes_copied - before$bytes_copied)
+  }
+  expect_identical(copied(expect_identical(c(as_array(pjrt_execute(take, file, y()))), c(11, 22, 33))), 12)
+  expect_identical(as.vector(file), numbers)
+  keep <- pjrt_execution_options(non_donatable_input_indices = 0L)
+  expect_identical(copied(pjrt_execute(take, file, y(), execution_options = keep)), 0)
+  expect_fault(with_copy("never", pjrt_execute(take, file, y())), "converter", "a program may write into this argument", "...[[1]]")
+})

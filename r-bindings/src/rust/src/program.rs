@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dispatch_r::client::{device_object, read_device};
-use dispatch_r::executable::compile;
+use dispatch_r::executable::{compile, input};
 use dispatch_r::runtime::engine::pjrt::CompileOptions;
 use dispatch_r::runtime::engine::RunOptions;
 use dispatch_r::runtime::program::Source;
@@ -104,16 +104,16 @@ fn rs_execute(
         let simplify = arg(&simplify, "simplify").flag()?;
         let reinterpret = !arg(&check, "check").flag()?;
         let inputs = arg(&inputs, "...").elements()?;
-        let inputs = inputs
-            .iter()
-            .enumerate()
-            .map(|(i, &input)| buffer::get_element(input, "...", i))
-            .collect::<Result<Few<Array>>>()?;
-        let args: Few<&Array> = inputs.iter().collect();
         let keep = match arg(&keep, KEEP).optional() {
             None => Vec::new(),
             Some(keep) => keep.integers()?,
         };
+        let inputs = inputs
+            .iter()
+            .enumerate()
+            .map(|(i, &value)| input(executable, value, i, &keep))
+            .collect::<Result<Few<Array>>>()?;
+        let args: Few<&Array> = inputs.iter().collect();
         let launch_id = match arg(&launch_id, "launch_id").optional() {
             None => 0,
             Some(id) => launch_id_of(id)?,

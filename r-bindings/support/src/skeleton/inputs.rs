@@ -1,18 +1,15 @@
 //! The inputs of a run.
 
-use dispatch_runtime::convert::Expected;
 use dispatch_runtime::{Array, Aval, Device, Error};
 use smallvec::SmallVec;
 
 use super::Skeleton;
 use crate::arg::Arg;
-use crate::convert::{Converted, Purpose};
-use crate::data::Data;
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
-use crate::given::{array_of, converted, converted_data, converted_for, data_of, host_dtype};
-use crate::upload::{Check, upload_data};
+use crate::given::{array_of, data_of, no_array};
+use crate::slot;
 
 /// As many as most skeletons take, without an allocation.
 pub(super) type Few<T> = SmallVec<[T; 8]>;
@@ -99,56 +96,10 @@ fn one(value: SEXP, (wanted, donated): (&Aval, bool), path: &str, device: Device
         return Ok(array);
     }
     let Some((data, shape)) = data_of(value, Some(wanted.rank()))? else {
-        return object(value, (wanted, donated), path, device);
+        let made = slot::object(value, Some(wanted), donated, path, device)?;
+        return made.ok_or_else(|| no_array(value, path));
     };
-    bare(data, &shape, wanted, path, device)
-}
-
-/// An object that a converter makes an array of.
-#[cold]
-fn object(value: SEXP, (wanted, donated): (&Aval, bool), path: &str, device: Device) -> Result<Array> {
-    let dims: Few<Option<i64>> = wanted.shape().iter().map(|&n| Some(n)).collect();
-    let dtypes = [wanted.dtype()];
-    let expected = Expected::new(path).dtypes(&dtypes).shape(&dims);
-    let purpose = Purpose { donated, ..Purpose::default() };
-    let made = converted_for(value, &expected, purpose, &mut || Ok(device))?;
-    from_converter(&made, Some(wanted.rank()), path, |data, shape| bare(data, shape, wanted, path, device))
-}
-
-/// The array that a converter gave, or that is made of the data that it gave; an error says which converter that was.
-#[cold]
-fn from_converter(
-    made: &Converted,
-    rank: Option<usize>,
-    path: &str,
-    of_data: impl FnOnce(Data<'_>, &[i64]) -> Result<Array>,
-) -> Result<Array> {
-    let array = || match array_of(made.get(), path)? {
-        Some(array) => Ok(array),
-        None => match converted_data(made.get(), rank)? {
-            Some((data, shape)) => of_data(data, &shape),
-            None => Err(made.not_known(path)),
-        },
-    };
-    array().map_err(|fault| made.blame(fault, path))
-}
-
-/// Data of R for a slot.
-fn bare(data: Data<'_>, shape: &[i64], wanted: &Aval, path: &str, device: Device) -> Result<Array> {
-    if shape != wanted.shape() {
-        return Err(Error::Shape {
-            argument: path.to_owned(),
-            expected: sizes(wanted.shape()),
-            got: sizes(shape),
-        }
-        .into());
-    }
-    upload_data(data, wanted.dtype(), wanted.shape(), device, Check::Wrong, path)
-}
-
-/// `[2, 3]`
-fn sizes(shape: &[i64]) -> String {
-    format!("{shape:?}")
+    slot::bare(data, &shape, wanted, path, device)
 }
 
 /// The arrays of a call that no slot describes, in order. R's data is uploaded at the dtype that has all its values.
@@ -164,12 +115,9 @@ pub(super) fn in_any_layout(given: Arg<'_>, device: Device) -> Result<Few<Array>
             return Ok(array);
         }
         if let Some((data, shape)) = data_of(value, None)? {
-            return upload_data(data, host_dtype(&data), &shape, device, Check::Wrong, &path);
+            return slot::in_own_dtype(data, &shape, &path, device);
         }
-        let made = converted(value, &Expected::new(&path), &mut || Ok(device))?;
-        from_converter(&made, None, &path, |data, shape| {
-            upload_data(data, host_dtype(&data), shape, device, Check::Wrong, &path)
-        })
+        slot::object(value, None, false, &path, device)?.ok_or_else(|| no_array(value, &path))
     };
     values.iter().enumerate().map(array).collect()
 }
