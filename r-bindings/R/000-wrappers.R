@@ -516,6 +516,11 @@
   .Call(savvy_rs_view_of_vector__impl, `data`, `dtype`, `shape`, `strides`, `offset`, `flags`)
 }
 
+# The elements of a part of a view as data of R: along each dimension so many from a place on, counted from 0.
+`rs_view_part` <- function(`x`, `from`, `sizes`) {
+  .Call(savvy_rs_view_part__impl, `x`, `from`, `sizes`)
+}
+
 # A buffer of a view, and how many bytes were copied for it.
 `rs_view_to_buffer` <- function(`view`, `dtype`, `copy`, `device`) {
   .Call(savvy_rs_view_to_buffer__impl, `view`, `dtype`, `copy`, `device`)

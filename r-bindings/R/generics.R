@@ -92,7 +92,7 @@ when_loaded <- function(package, action) {
 # Registers our methods of these generics with another package, as far as it has them.
 register_methods <- function(ns, package, generics) {
   for (name in intersect(generics, getNamespaceExports(package))) {
-    for (method in grep(paste0("^", name, "\\.(PJRT|AnvlArray)"), ls(ns), value = TRUE)) {
+    for (method in grep(paste0("^", name, "\\.(PJRT|AnvlArray|MappedArray)"), ls(ns), value = TRUE)) {
       class <- substring(method, nchar(name) + 2L)
       registerS3method(name, class, get(method, ns), envir = asNamespace(package))
     }

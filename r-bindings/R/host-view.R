@@ -90,6 +90,18 @@ format.PJRTHostView <- function(x, ...) {
   sprintf("<PJRTHostView %s>", rs_view_about(x))
 }
 
+#' @export
+dtype.PJRTHostView <- function(x, ...) structure(rs_view_aval(x)$dtype, class = "DataType")
+
+#' @export
+shape.PJRTHostView <- function(x, ...) rs_view_aval(x)$shape
+
+#' @export
+dim.PJRTHostView <- function(x) {
+  shape <- rs_view_aval(x)$shape
+  if (length(shape)) shape
+}
+
 # How far apart R keeps neighbours.
 column_strides <- function(shape) {
   if (length(shape) == 0L) integer() else cumprod(c(1, as.double(shape)))[seq_along(shape)]
@@ -107,116 +119,4 @@ expect_string <- function(x, name = deparse(substitute(x))) {
     refuse(x, "a string", name)
   }
   x
-}
-
-#' Arrays in files
-#'
-#' An array whose elements are the bytes of a file. The file is mapped: of what is not read, nothing is in memory. Such an
-#' array is an argument wherever one is expected, by the [converter][shipped_converters] for its class.
-#'
-#' The data is copied to the device when a call gets it. With `immutable = TRUE` a CPU device uses the file's memory where it
-#' is, if the data is row-major and begins at a multiple of 64 bytes; then nobody may change the file as long as a buffer of it
-#' exists.
-#'
-#' @section Files that become shorter:
-#' A file that was truncated after it was mapped is an error when it is used. While it is being read, which takes as long as
-#' a copy does, and as long as an immutable one is in use, no program may truncate it: the system ends a process that reads
-#' what a file no longer has. To remove a file, or to put another one in its place, is no problem.
-#'
-#' @param path The file.
-#' @param dtype,shape Element type and sizes.
-#' @param offset How many bytes come before the first element; a multiple of the element's size.
-#' @param writable Whether results may be written back to the file.
-#' @param row_major Whether the last index runs fastest; else the first, as in R.
-#' @param immutable Whether nobody changes the file; see above.
-#' @param x A `MappedArray`.
-#' @param ... Not used.
-#' @return A `MappedArray`, with `print()`, `dim()` and `length()`.
-#' @export
-#' @examples
-#' path <- tempfile()
-#' writeBin(as.double(1:6), path)
-#' x <- mmap_array(path, "f64", c(2, 3))
-#' x
-#' dim(x)
-mmap_array <- function(path, dtype, shape, offset = 0, writable = FALSE, row_major = TRUE, immutable = FALSE) {
-  expect_flag(writable)
-  expect_flag(immutable)
-  expect_string(path)
-  if (length(dtype) != 1L) {
-    refuse(dtype, "an element type")
-  }
-  if (!is.numeric(shape)) {
-    refuse(shape, "whole numbers")
-  }
-  if (writable && immutable) {
-    raise_("value", "argument `immutable`: expected FALSE for a file that is written to, got TRUE", "immutable")
-  }
-  strides <- if (!expect_flag(row_major)) column_strides(shape)
-  expect_aligned(offset, dtype)
-  view <- file_view(path, dtype, shape, strides, offset, read_only = !writable, immutable = immutable, writes = writable)
-  aval <- rs_view_aval(view)
-  structure(
-    list(view = view, path = path, dtype = aval$dtype, shape = aval$shape, writable = writable),
-    class = "MappedArray"
-  )
-}
-
-# A view of the elements of a whole array, or a part of one, in a file. `size` are the bytes of the array of which it is a part.
-# `writes`: whether results go there by this view.
-file_view <- function(path, dtype, shape, strides, start, offset = 0, read_only, immutable = FALSE, size = NULL, writes) {
-  size <- size %||% (prod(shape) * dtype_size(dtype))
-  if (is.numeric(size) && length(size) == 1L && !is.na(size) && size > 2^53) {
-    got <- sprintf("one of %s elements", format(prod(shape), digits = 15L))
-    raise_("shape", sprintf("argument `shape`: expected a shape that a file may have, got %s", got), "shape")
-  }
-  flags <- as.integer(c(read_only, immutable, TRUE))
-  rs_view_of_file(path.expand(path), start, size, dtype, shape, strides, offset, flags, writes)
-}
-
-# Refuses an offset at which no element can begin. The rest is checked where the file is mapped.
-expect_aligned <- function(offset, dtype) {
-  size <- dtype_size(dtype)
-  # A complex number is two.
-  step <- if (startsWith(as.character(dtype), "c")) size %/% 2 else size
-  if (is.numeric(offset) && length(offset) == 1L && isTRUE(offset %% step != 0)) {
-    expected <- sprintf("a multiple of %d bytes, where an element of %s can begin", step, dtype)
-    raise_("value", sprintf("argument `offset`: expected %s, got %s", expected, format(offset, digits = 15L)), "offset")
-  }
-}
-
-# The bytes of an element.
-dtype_size <- function(dtype) {
-  bits <- suppressWarnings(as.integer(sub("^[a-z]*", "", dtype)))
-  if (is.na(bits)) 1L else max(bits %/% 8L, 1L)
-}
-
-#' @rdname mmap_array
-#' @export
-print.MappedArray <- function(x, ...) {
-  cat(format(x), "\n", sep = "")
-  invisible(x)
-}
-
-#' @export
-format.MappedArray <- function(x, ...) {
-  x <- unclass(x)
-  flag <- if (x$writable) ", writable" else ""
-  sprintf("<MappedArray %s[%s] of %s%s>", x$dtype, paste(x$shape, collapse = ","), encodeString(x$path, quote = "\""), flag)
-}
-
-#' @export
-dim.MappedArray <- function(x) unclass(x)$shape
-
-#' @export
-length.MappedArray <- function(x) {
-  n <- prod(unclass(x)$shape)
-  if (n > .Machine$integer.max) n else as.integer(n)
-}
-
-convert_in_mapped <- function(x, expected) unclass(x)$view
-
-convert_out_mapped <- function(result, original, info) {
-  rs_view_write(unclass(original)$view, result_buffer(result))
-  original
 }

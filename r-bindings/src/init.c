@@ -605,6 +605,11 @@ SEXP savvy_rs_view_of_vector__impl(SEXP c_arg__data, SEXP c_arg__dtype, SEXP c_a
     return handle_result(res);
 }
 
+SEXP savvy_rs_view_part__impl(SEXP c_arg__x, SEXP c_arg__from, SEXP c_arg__sizes) {
+    SEXP res = savvy_rs_view_part__ffi(c_arg__x, c_arg__from, c_arg__sizes);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_view_to_buffer__impl(SEXP c_arg__view, SEXP c_arg__dtype, SEXP c_arg__copy, SEXP c_arg__device) {
     SEXP res = savvy_rs_view_to_buffer__ffi(c_arg__view, c_arg__dtype, c_arg__copy, c_arg__device);
     return handle_result(res);
@@ -735,6 +740,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_view_of_address__impl", (DL_FUNC) &savvy_rs_view_of_address__impl, 8},
     {"savvy_rs_view_of_file__impl", (DL_FUNC) &savvy_rs_view_of_file__impl, 9},
     {"savvy_rs_view_of_vector__impl", (DL_FUNC) &savvy_rs_view_of_vector__impl, 6},
+    {"savvy_rs_view_part__impl", (DL_FUNC) &savvy_rs_view_part__impl, 3},
     {"savvy_rs_view_to_buffer__impl", (DL_FUNC) &savvy_rs_view_to_buffer__impl, 4},
     {"savvy_rs_view_to_fill__impl", (DL_FUNC) &savvy_rs_view_to_fill__impl, 2},
     {"savvy_rs_view_write__impl", (DL_FUNC) &savvy_rs_view_write__impl, 2},

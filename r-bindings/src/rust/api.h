@@ -113,6 +113,7 @@ SEXP savvy_rs_view_lent__ffi(void);
 SEXP savvy_rs_view_of_address__ffi(SEXP c_arg__address, SEXP c_arg__bytes, SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__strides, SEXP c_arg__offset, SEXP c_arg__flags, SEXP c_arg__owner);
 SEXP savvy_rs_view_of_file__ffi(SEXP c_arg__path, SEXP c_arg__start, SEXP c_arg__bytes, SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__strides, SEXP c_arg__offset, SEXP c_arg__flags, SEXP c_arg__writable);
 SEXP savvy_rs_view_of_vector__ffi(SEXP c_arg__data, SEXP c_arg__dtype, SEXP c_arg__shape, SEXP c_arg__strides, SEXP c_arg__offset, SEXP c_arg__flags);
+SEXP savvy_rs_view_part__ffi(SEXP c_arg__x, SEXP c_arg__from, SEXP c_arg__sizes);
 SEXP savvy_rs_view_to_buffer__ffi(SEXP c_arg__view, SEXP c_arg__dtype, SEXP c_arg__copy, SEXP c_arg__device);
 SEXP savvy_rs_view_to_fill__ffi(SEXP c_arg__dtype, SEXP c_arg__shape);
 SEXP savvy_rs_view_write__ffi(SEXP c_arg__view, SEXP c_arg__result);

@@ -142,6 +142,15 @@ fn rs_view_aval(x: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
     })
 }
 
+/// The elements of a part of a view as data of R: along each dimension so many from a place on, counted from 0.
+#[savvy]
+fn rs_view_part(x: savvy::Sexp, from: savvy::Sexp, sizes: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let (from, sizes) = (arg(&from, "from").integers()?, arg(&sizes, "sizes").integers()?);
+        Ok(view::part(arg(&x, "x"), &from, &sizes)?.release())
+    })
+}
+
 /// A buffer of a view, and how many bytes were copied for it.
 #[savvy]
 fn rs_view_to_buffer(

@@ -8,6 +8,7 @@ mod fill;
 mod mapping;
 mod memory;
 mod missing;
+mod part;
 mod places;
 mod returned;
 mod write;
@@ -28,6 +29,7 @@ use crate::{Arg, buffer, read};
 
 pub use fill::fill;
 pub(crate) use memory::Memory;
+pub use part::part;
 pub(crate) use places::{same_memory, why_not_written};
 pub(crate) use returned::take_back;
 pub use write::write;
