@@ -23,7 +23,13 @@
 #'
 #' pjrtdispatch::as_array(total(as.integer(v)))
 #' first_is_sum(as.double(v))
-vseq <- function(len) structure(as.integer(len), class = "VirtualSequence")
+vseq <- function(len) {
+  is_length <- is.numeric(len) && length(len) == 1L && isTRUE(len >= 0 && len <= .Machine$integer.max && len == trunc(len))
+  if (!is_length) {
+    stop("argument `len`: expected a whole number that is not negative, got ", deparse(len, nlines = 1L))
+  }
+  structure(as.integer(len), class = "VirtualSequence")
+}
 
 #' @rdname vseq
 #' @export

@@ -59,7 +59,8 @@ test_that("a converter in Rust says what is wrong as one in R does", {
   fault <- expect_error(total(broken), class = "pjrtdispatch_error")
   expect_identical(fault$argument, "x")
   expect_match(conditionMessage(fault), "argument `x`: the converter `VirtualIntegerSequence to integer` failed: ", fixed = TRUE)
-  expect_error(total(as.integer(vseq(-1))), "failed: expected the length of a sequence", class = "pjrtdispatch_error")
+  negative <- structure(-1L, class = "VirtualIntegerSequence")
+  expect_error(total(negative), "failed: expected the length of a sequence", class = "pjrtdispatch_error")
 })
 
 test_that("dispatch() takes them, too", {
@@ -97,4 +98,11 @@ test_that("the package may be unloaded while its converter runs", {
     "cat(dispatch(d, list(v)), isNamespaceLoaded('virtualseq'), ours())"
   ))
   expect_match(out, "55 FALSE 0")
+})
+
+test_that("what is no length is refused", {
+  for (len in list(-1, NA, NA_integer_, 1.5, c(1, 2), numeric(), "10", Inf, 2^31, NULL)) {
+    expect_error(vseq(len), "argument `len`: expected a whole number that is not negative, got ", fixed = TRUE)
+  }
+  expect_identical(length(vseq(0)), 0L)
 })
