@@ -167,7 +167,7 @@ typedef struct pjrtdispatch_out_info {
  * a jump. They do not jump themselves. What they give is not protected. */
 typedef struct pjrtdispatch_new_converter {
     size_t size;
-    const char *class_;
+    const char *class_; /* NULL where there is a predicate */
     const char *description;
     const char *package; /* NULL if it is none's */
     uint32_t copy;       /* 0 never, 1 if needed, 2 always */
@@ -179,6 +179,8 @@ typedef struct pjrtdispatch_new_converter {
     void *data;
     void (*release)(void *data); /* once, when nobody uses `data` any more, also if the converter is refused */
     const char *scope; /* the package for calls from whose code it is; NULL if it is for all */
+    /* in place of a class: gives TRUE or FALSE for an object, whether the converter is for it */
+    int (*predicate)(void *data, SEXP x, SEXP *out, void (*tell)(void *to, const char *text), void *to);
 } pjrtdispatch_new_converter;
 
 /* What donation() is told. It gives 1 if the buffer was given to a program before, else 0. */

@@ -210,3 +210,23 @@ test_that("an error on the way back names converter and argument", {
 })
 
 clear()
+
+test_that("a converter in Rust may have a predicate", {
+  clear()
+  id <- families$rs_register_if(FALSE)
+  pair <- structure(list(), class = c("pair", "converted"))
+  expect_identical(plain(families$plus(pair, c(1, 1))), c(2, 3))
+  expect_identical(converters()[converter_count(), c("class", "description", "native")], data.frame(
+    class = NA_character_, description = "pairs in Rust", native = TRUE, row.names = converter_count()
+  ))
+  expect_fault(families$plus(object(), 1), "type", "no converter is registered for an object of class `converted`", "x")
+  # One for a class comes first.
+  noting()
+  expect_identical(plain(families$plus(structure(list(value = c(5, 5)), class = class(pair)), c(1, 1))), c(6, 6))
+  clear()
+  remove_converter("pairs in Rust")
+  families$rs_register_if(TRUE)
+  expect_fault(families$plus(pair, c(1, 1)), "converter", "argument `x`: the converter `pairs in Rust` failed: it does not know", "x")
+  remove_converter("pairs in Rust")
+  expect_fault(families$plus(pair, c(1, 1)), "type", "no converter is registered", "x")
+})

@@ -6,7 +6,7 @@ use dispatch_runtime::DType;
 use dispatch_runtime::convert::{CopyPolicy, Expected};
 use smallvec::SmallVec;
 
-use super::native;
+use super::foreign;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::main_thread::MainThread;
@@ -85,6 +85,9 @@ impl Function {
 
     /// What the predicate gives for an object that is an argument with this path; none if that is no flag.
     pub fn is_for(list: SEXP, x: SEXP, path: &str) -> Result<Option<bool>> {
+        if Function::is_native(list) {
+            return foreign::is_for(list, x, path).map(Some);
+        }
         let shared = shared()?;
         let running = Running { outer: RUNNING.get().get(), list, path };
         let _running = running.begin();
@@ -114,7 +117,7 @@ impl Function {
     /// What the function on the way in gives for an object.
     pub fn convert_in(list: SEXP, x: SEXP, expected: &Expected<'_>) -> Result<Root> {
         if Function::is_native(list) {
-            return native::convert_in(list, x, expected);
+            return foreign::convert_in(list, x, expected);
         }
         let shared = shared()?;
         let told = told(expected)?;
@@ -141,7 +144,7 @@ impl Function {
         (function, argument, index): (&str, &str, usize),
     ) -> Result<Root> {
         if Function::is_native(list) {
-            return native::convert_out(list, result, original, (function, argument, index));
+            return foreign::convert_out(list, result, original, (function, argument, index));
         }
         let shared = shared()?;
         let info = {

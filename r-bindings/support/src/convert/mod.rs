@@ -12,7 +12,8 @@
 //! | `chosen.rs` | the converters that were chosen last, for the same classes again |
 //! | `call.rs` | `convert`: choose, call, check, count; `convert_out` for the way back |
 //! | `functions.rs` | calling the R functions, so that their errors name converter and argument |
-//! | `native.rs` | converters that are functions of a package in Rust or C |
+//! | `native.rs` | converters that are functions of this package in Rust |
+//! | `foreign.rs` | functions of a package in Rust or C, as the registry has and calls them |
 //! | `border.rs` | the same for other packages |
 //!
 //! Whoever takes arrays calls `convert` only for what it does not know, and then goes on with what came as if that had been
@@ -22,6 +23,7 @@
 mod border;
 mod call;
 mod chosen;
+mod foreign;
 mod functions;
 mod native;
 mod object;
@@ -30,9 +32,10 @@ mod registry;
 
 pub(crate) use border::{convert_by, convert_out_by, no_converter_by, same_memory_by};
 pub(crate) use call::{Converted, Given, Purpose, convert, convert_for, convert_out, none_for};
+pub(crate) use foreign::{register_by, remove_by};
 pub use functions::{running_path, set_handler};
 pub use native::Native;
-pub(crate) use native::{forget_natives, register_by, remove_by};
+pub(crate) use native::forget_natives;
 pub use reach::{Reach, set_finder};
 pub(crate) use registry::Scope;
 pub use registry::{

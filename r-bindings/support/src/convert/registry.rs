@@ -179,7 +179,7 @@ fn add(scope: &Scope, what: convert::Registration<Converter>) -> Result<u64> {
 
 /// Registers a converter that is a function of a package in Rust; its number.
 pub(super) fn add_native(
-    class: &str,
+    rule: Match,
     description: &str,
     package: Option<&str>,
     copy: CopyPolicy,
@@ -188,7 +188,7 @@ pub(super) fn add_native(
 ) -> Result<u64> {
     let kept = Kept::Root { _root: Root::new(list.get())? };
     let converter = Converter { list: list.get(), _kept: kept };
-    let what = convert::Registration::new(Match::class(class), description, converter).copy(copy);
+    let what = convert::Registration::new(rule, description, converter).copy(copy);
     add(
         &scope_for(reach),
         match package {

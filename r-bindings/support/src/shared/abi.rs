@@ -346,7 +346,7 @@ pub struct ConvertExpected {
 pub struct NewConverter {
     /// The size of this struct; set by who asks.
     pub size: usize,
-    /// The class of the objects.
+    /// The class of the objects; null where there is a predicate.
     pub class: *const c_char,
     /// What it is, for people.
     pub description: *const c_char,
@@ -383,6 +383,16 @@ pub struct NewConverter {
     pub release: Option<unsafe extern "C" fn(data: *mut c_void)>,
     /// The package for calls from whose code it is; null if it is for all.
     pub scope: *const c_char,
+    /// In place of a class: gives `TRUE` or `FALSE` for an object, whether the converter is for it.
+    pub predicate: Option<
+        unsafe extern "C" fn(
+            data: *mut c_void,
+            x: SEXP,
+            out: *mut SEXP,
+            tell: Tell,
+            to: *mut c_void,
+        ) -> c_int,
+    >,
 }
 
 /// What a result is converted for.

@@ -37,6 +37,11 @@
   .Call(savvy_rs_register_for__impl, `package`)
 }
 
+# Registers a converter for what its predicate says to be a pair, or one whose predicate fails.
+`rs_register_if` <- function(`fails`) {
+  .Call(savvy_rs_register_if__impl, `fails`)
+}
+
 `rs_same` <- function(`x`) {
   .Call(savvy_rs_same__impl, `x`)
 }

@@ -160,6 +160,11 @@ SEXP savvy_rs_register_for__impl(SEXP c_arg__package) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_register_if__impl(SEXP c_arg__fails) {
+    SEXP res = savvy_rs_register_if__ffi(c_arg__fails);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_rotated__impl(SEXP c_arg__b, SEXP c_arg__c, SEXP c_arg__scale) {
     SEXP res = savvy_rs_rotated__ffi(c_arg__b, c_arg__c, c_arg__scale);
     return handle_result(res);
@@ -261,6 +266,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_parts_of__impl", (DL_FUNC) &savvy_rs_parts_of__impl, 2},
     {"savvy_rs_plus__impl", (DL_FUNC) &savvy_rs_plus__impl, 3},
     {"savvy_rs_register_for__impl", (DL_FUNC) &savvy_rs_register_for__impl, 1},
+    {"savvy_rs_register_if__impl", (DL_FUNC) &savvy_rs_register_if__impl, 1},
     {"savvy_rs_rotated__impl", (DL_FUNC) &savvy_rs_rotated__impl, 3},
     {"savvy_rs_same__impl", (DL_FUNC) &savvy_rs_same__impl, 1},
     {"savvy_rs_same_matrix__impl", (DL_FUNC) &savvy_rs_same_matrix__impl, 1},

@@ -11,7 +11,7 @@
 use std::cell::Cell;
 
 use dispatch_r::convert::Native;
-use dispatch_r::{arg, buffer, client, describe, entry, make, MainThread};
+use dispatch_r::{arg, buffer, client, describe, entry, make, Fault, MainThread};
 use dispatch_runtime::prelude::*;
 use dispatch_runtime::Device;
 use savvy::savvy;
@@ -273,6 +273,22 @@ fn rs_register_for(package: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
         .package("families")
         .scope(&scope)
         .register()?;
+        Ok(make::double(id as f64)?.release())
+    })
+}
+
+/// Registers a converter for what its predicate says to be a pair, or one whose predicate fails.
+#[savvy]
+fn rs_register_if(fails: savvy::Sexp) -> savvy::Result<savvy::Sexp> {
+    entry(|| {
+        let fails = arg(&fails, "fails").flag()?;
+        let is_pair = move |x| match fails {
+            true => Err(Fault::new("value", "it does not know")),
+            false => Ok(describe::has_class(x, "pair")),
+        };
+        let id = Native::matching("pairs in Rust", is_pair, |_, _| make::integers(1..=2))
+            .package("families")
+            .register()?;
         Ok(make::double(id as f64)?.release())
     })
 }
