@@ -56,6 +56,8 @@ test_that("results are written back into an integer64, which is data without a c
   was <- set_converter_status("bit64::integer64", FALSE)
   on.exit(set_converter_status("bit64::integer64", was))
   expect_identical(as.vector(as_array(families::add_to(x, c(10, 20)))), c(11, 22))
+  # Then nothing is written into it, so it may be passed twice.
+  expect_identical(as.vector(as_array(families::add_to(x, x))), c(2, 4))
 })
 
 test_that("a source that is read-only is refused", {

@@ -16,6 +16,7 @@ use super::input::Input;
 use super::nested::{At, Leaf, Level};
 use super::statics;
 use crate::anvl;
+use crate::data::Data;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
 use crate::given::{converted_data, data_of, no_array, other_backend};
@@ -293,12 +294,18 @@ impl<'a> Args<'a, Array> {
     fn object(&self, i: usize, name: &'static str, value: SEXP) -> Result<Option<Input<'a>>> {
         let at = self.at(i);
         let back = self.back(at);
-        if back.is_some() {
+        // Data of R is an object only if there is a converter for it.
+        let is_data = Data::is_one(value);
+        if back.is_some() && !is_data {
             self.expect_once(i, name, value)?;
         }
+        let original = value;
         let Some(value) = Level::top(self).try_converted(value, at, &Path::new(name))? else {
             return Ok(None);
         };
+        if back.is_some() && is_data {
+            self.expect_once(i, name, original)?;
+        }
         if let Some(result) = back {
             self.converted.written_back(i, result);
         }
