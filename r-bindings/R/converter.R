@@ -10,7 +10,7 @@
 #' @section The way in:
 #' `convert_in(x, expected)` gets the object and a list of what the argument has to be:
 #' * `dtype`: the dtypes that it may have, as strings, `NULL` where that is not known;
-#' * `shape`: its sizes, `NA` where any will do, `NULL` where not even their number is known;
+#' * `shape`: its sizes, `NA` where no array of the call says which, `NULL` where not even their number is known;
 #' * `path`: where the argument is, such as `"b$w[[2]]"`;
 #' * `copy`: whether the data may be copied, `"if_needed"`, `"never"` or `"always"`.
 #'

@@ -20,15 +20,15 @@ plain <- function(x) as.vector(as_array(x))
 test_that("an object is an argument, and the converter knows what the signature says", {
   noting()
   expect_identical(plain(families$plus(object(value = c(1, 2)), c(3, 4))), c(4, 6))
-  expect_identical(asked, list(list(dtype = "f32", shape = NA_integer_, path = "x", copy = "if_needed")))
+  expect_identical(asked, list(list(dtype = "f32", shape = 2L, path = "x", copy = "if_needed")))
   noting()
   expect_identical(plain(families$axpy(object(value = c(1, 2)), c(3, 4), 2)), c(5, 8))
-  expect_identical(asked, list(list(dtype = c("f32", "f64"), shape = NA_integer_, path = "x", copy = "if_needed")))
+  expect_identical(asked, list(list(dtype = c("f32", "f64"), shape = 2L, path = "x", copy = "if_needed")))
   noting()
   # The dtype of the group is that of its first array.
   expect_identical(plain(families$axpy(pjrt_buffer(c(1, 2), "f64"), object(value = c(3, 4)), object(value = 2))), c(5, 8))
   expect_identical(asked, list(
-    list(dtype = "f64", shape = NA_integer_, path = "y", copy = "if_needed"), list(dtype = "f64", shape = integer(), path = "scale", copy = "if_needed")
+    list(dtype = "f64", shape = 2L, path = "y", copy = "if_needed"), list(dtype = "f64", shape = integer(), path = "scale", copy = "if_needed")
   ))
   noting()
   expect_identical(plain(families$sum_of(object(value = 5), 1)), 6)
@@ -36,6 +36,36 @@ test_that("an object is an argument, and the converter knows what the signature 
   noting()
   expect_identical(dim(as_array(families$same_matrix(object(value = matrix(1, 2, 3))))), c(2L, 3L))
   expect_identical(asked[[1]]$shape, c(NA_integer_, NA_integer_))
+})
+
+test_that("a size that another array of the call fixes is expected, and none that nobody knows", {
+  shapes <- function(expr) {
+    noting()
+    force(expr)
+    lapply(asked, function(e) e$shape)
+  }
+  one <- object(value = c(1, 2))
+  expect_identical(shapes(families$plus(pjrt_buffer(c(3, 4)), one)), list(2L))
+  expect_identical(shapes(families$plus(one, object(value = c(1, 2)))), list(NA_integer_, NA_integer_))
+  # Data with a class may become something of another shape.
+  with_converter("again", function(x, expected) c(1, 2), {
+    expect_identical(shapes(families$plus(structure(1, class = "again"), one)), list(NA_integer_))
+  })
+  noting()
+  expect_fault(families$plus(c(1, 2, 3), one), "converter", "the converter `D` gave shape [2], expected f32 of shape [3]", "y")
+  # An array of another rank says nothing, and is refused itself.
+  noting()
+  expect_fault(families$plus(one, matrix(1, 2, 2)), "shape", "2,2", "y")
+  expect_identical(asked[[1]]$shape, NA_integer_)
+  # One that has to have the same shape has the same rank, too.
+  row <- object(value = matrix(1, 1, 2))
+  expect_identical(shapes(families$plus_any(matrix(1, 1, 2), row)), list(1:2))
+  expect_identical(shapes(families$plus_any(row, pjrt_buffer(matrix(1, 1, 2)))), list(1:2))
+  expect_identical(shapes(families$plus_any(one, object(value = c(1, 2)))), list(NULL, NULL))
+  # In structs and lists.
+  expect_identical(shapes(families$sum_list(list(one, c(1, 1)), list(one, one))), list(NA_integer_, 2L, 2L))
+  net <- list(layer = list(w = matrix(1, 2, 2), b = one), scales = list(1), pair = list(c(1, 2), 3))
+  expect_identical(shapes(families$parts_of(net, 4)), list(2L))
 })
 
 test_that("a converter may give a buffer or an array to a function", {
@@ -68,10 +98,10 @@ test_that("what is wrong names the converter and the argument, with the user's c
   fault <- expect_fault(plus(object(value = NULL), 1), "converter", "argument `x`: the converter `D` gave NULL", "x")
   expect_identical(fault$call, quote(plus(object(value = NULL), 1)))
   expect_fault(plus(1, object(value = pjrt_buffer(1L))), "converter", "the converter `D` gave dtype i32, expected f32", "y")
-  expect_fault(plus(object(value = matrix(1, 1, 1)), 1), "converter", "gave shape [1,1], expected f32 of shape [_]", "x")
+  expect_fault(plus(object(value = matrix(1, 1, 1)), 1), "converter", "gave shape [1,1], expected f32 of shape [1]", "x")
   expect_fault(families$next_integer(object(value = c(1.5, 2))), "value", "given by the converter `D`", "x")
   expect_fault(families$next_integer(object(value = c(1L, NA))), "value", "given by the converter `D`", "x")
-  expect_fault(plus(object(value = c(1, 2)), c(1, 2, 3)), "shape", "`y`", "y")
+  expect_fault(plus(object(value = c(1, 2)), c(1, 2, 3)), "converter", "the converter `D` gave shape [2], expected f32 of shape [3]", "x")
   clear()
   register_converter("converted", function(x, expected) stop("the file is closed"), description = "D")
   fault <- expect_fault(plus(1, object()), "converter", "argument `y`: the converter `D` failed: the file is closed", "y")

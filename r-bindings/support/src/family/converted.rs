@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 
 use dispatch_runtime::convert::Expected;
-use dispatch_runtime::signature::{DTypeSpec, Dim, Lead, Scope, ShapeSpec};
+use dispatch_runtime::signature::{DTypeSpec, Scope};
 use dispatch_runtime::{Array, DType, Device, Error};
 use smallvec::SmallVec;
 
+use super::sizes::Sizes;
 use crate::buffer;
 use crate::convert::{Converted, Purpose, convert_for, convert_out};
 use crate::fault::{Fault, Result};
@@ -17,14 +18,20 @@ use crate::root::Root;
 pub(super) struct Wanted {
     dtypes: SmallVec<[DType; 4]>,
     /// None: sizes of any number.
-    shape: Option<SmallVec<[Option<i64>; 4]>>,
+    shape: Option<Sizes>,
     purpose: Purpose,
 }
 
 impl Wanted {
-    /// For a field; the dtype is known if an array of the field's group has one.
+    /// For a field; the dtype is known if an array of the field's group has one, the shape as far as [`sizes`](super::sizes) says.
     /// `keeps_view` if a result is written back into any argument of the call.
-    pub fn of(scope: &Scope, field: usize, dtype: Option<DType>, keeps_view: bool) -> Wanted {
+    pub fn of(
+        scope: &Scope,
+        field: usize,
+        dtype: Option<DType>,
+        shape: Option<Sizes>,
+        keeps_view: bool,
+    ) -> Wanted {
         let dtypes = match (dtype, scope.dtype_root(field).1) {
             (Some(dtype), _) | (None, DTypeSpec::One(dtype)) => SmallVec::from_slice(&[dtype]),
             (None, DTypeSpec::Choice(list)) => SmallVec::from_slice(list),
@@ -35,22 +42,7 @@ impl Wanted {
         if let Some(leaf) = scope.fields[field].leaf.as_ref() {
             (purpose.writes_back, purpose.donated) = (leaf.write_back.is_some(), leaf.donate);
         }
-        Wanted { dtypes, shape: sizes(scope, field), purpose }
-    }
-}
-
-/// The sizes of a field as far as the signature fixes them.
-fn sizes(scope: &Scope, field: usize) -> Option<SmallVec<[Option<i64>; 4]>> {
-    match scope.fields[field].leaf.as_ref()?.shape {
-        ShapeSpec::Same(other) => sizes(scope, other),
-        ShapeSpec::Dims(Lead::None, dims) => {
-            let size = |dim: &Dim| match dim {
-                Dim::Fixed(n) => Some(*n),
-                Dim::Any | Dim::Captured(_) => None,
-            };
-            Some(dims.iter().map(size).collect())
-        }
-        ShapeSpec::Dims(..) => None,
+        Wanted { dtypes, shape, purpose }
     }
 }
 

@@ -23,6 +23,7 @@ mod export;
 mod input;
 mod nested;
 mod results;
+mod sizes;
 mod statics;
 
 use std::cell::{Cell, RefCell};

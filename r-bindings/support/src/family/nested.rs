@@ -7,8 +7,9 @@ use dispatch_runtime::{Array, Aval, DType};
 use super::args::{Args, Path, Shared, is_list, rank};
 use super::converted::Wanted;
 use super::input::check;
+use super::sizes;
 use crate::arg::arg;
-use crate::data::list_names;
+use crate::data::{Shape, list_names};
 use crate::describe;
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
@@ -132,8 +133,40 @@ impl<'b, 'a, L: Leaf> Level<'b, 'a, L> {
     #[cold]
     pub(super) fn try_converted(&self, value: SEXP, at: At, path: &Path) -> Result<Option<SEXP>> {
         let dtype = self.device_dtype(at, &mut None)?;
-        let wanted = Wanted::of(at.scope, at.field, dtype, self.args.writes_back());
+        let shape = sizes::known(at.scope, at.field, &|field| self.shape(At { field, ..at }))?;
+        let wanted = Wanted::of(at.scope, at.field, dtype, shape, self.args.writes_back());
         self.args.converted.convert(value, &wanted, path.to_string(), &mut || self.args.device())
+    }
+
+    /// The shape of a field that is an array or plain data, or of the first such one in a list.
+    fn shape(&self, at: At) -> Result<Option<Shape>> {
+        let (Some(value), rank) = (self.value(at), rank(at.scope, at.field)) else { return Ok(None) };
+        if !is_list(value) || is_described(value) {
+            return shape(&self.args.shared, value, rank);
+        }
+        for i in 0..Rf_xlength(value) {
+            // SAFETY: the list has the element.
+            let element = unsafe { VECTOR_ELT(value, i) };
+            if let Some(shape) = shape(&self.args.shared, element, rank)? {
+                return Ok(Some(shape));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The shape of an array, or of data without a class: of other data a converter may make another one.
+fn shape(shared: &Shared, value: SEXP, rank: Option<usize>) -> Result<Option<Shape>> {
+    // What is wrong with an array is said when it is read.
+    if let Ok(Some(array)) = shared.array_of(value, &"") {
+        return Ok(Some(array.shape().into()));
+    }
+    if is_described(value) {
+        return Ok(described(value, "").ok().map(|aval| aval.shape().into()));
+    }
+    match Rf_isObject(value) {
+        0 => Ok(data_of(value, rank)?.map(|(_, shape)| shape)),
+        _ => Ok(None),
     }
 }
 

@@ -154,6 +154,28 @@ sum_of <- structure(
   class = "dispatch_family", family = "sum_of"
 )
 
+#' @title \code{x + y} of arrays of any shape
+#' @description
+#' \code{x + y} of arrays of any shape.
+#' @details
+#' A program is compiled for each combination of dtypes and shapes that is new,
+#' and kept for the calls that follow.
+#' @param x An array of dtype \code{f32} and any shape.
+#' @param y An array of dtype \code{f32} and the shape of \code{x}.
+#' @return
+#' An \code{\link[pjrtdispatch:AnvlArray]{AnvlArray}}.
+#' @seealso
+#' \code{\link[pjrtdispatch:dispatch_family]{dispatch_family}} for what can be passed as an array, and for \code{family_stats()},
+#' \code{family_explain()}, \code{family_warm()} and \code{family_clear()};
+#' \code{\link[pjrtdispatch:as_array]{as_array()}} to get results back as arrays of R.
+#' @export
+#' @noMd
+plus_any <- structure(
+  function(x, y)
+    .Call(savvy_rs_plus_any__impl, x, y),
+  class = "dispatch_family", family = "plus_any"
+)
+
 #' @title An array as it is, where the dtype and the rank are of choice
 #' @description
 #' An array as it is, where the dtype and the rank are of choice.

@@ -155,6 +155,11 @@ SEXP savvy_rs_plus__impl(SEXP c_arg__x, SEXP c_arg__y, SEXP c_arg__times) {
     return handle_result(res);
 }
 
+SEXP savvy_rs_plus_any__impl(SEXP c_arg__x, SEXP c_arg__y) {
+    SEXP res = savvy_rs_plus_any__ffi(c_arg__x, c_arg__y);
+    return handle_result(res);
+}
+
 SEXP savvy_rs_register_for__impl(SEXP c_arg__package) {
     SEXP res = savvy_rs_register_for__ffi(c_arg__package);
     return handle_result(res);
@@ -265,6 +270,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"savvy_rs_own_device__impl", (DL_FUNC) &savvy_rs_own_device__impl, 1},
     {"savvy_rs_parts_of__impl", (DL_FUNC) &savvy_rs_parts_of__impl, 2},
     {"savvy_rs_plus__impl", (DL_FUNC) &savvy_rs_plus__impl, 3},
+    {"savvy_rs_plus_any__impl", (DL_FUNC) &savvy_rs_plus_any__impl, 2},
     {"savvy_rs_register_for__impl", (DL_FUNC) &savvy_rs_register_for__impl, 1},
     {"savvy_rs_register_if__impl", (DL_FUNC) &savvy_rs_register_if__impl, 1},
     {"savvy_rs_rotated__impl", (DL_FUNC) &savvy_rs_rotated__impl, 3},

@@ -23,6 +23,7 @@ SEXP savvy_rs_on_first__ffi(SEXP c_arg__x, SEXP c_arg__y);
 SEXP savvy_rs_own_device__ffi(SEXP c_arg__x);
 SEXP savvy_rs_parts_of__ffi(SEXP c_arg__net, SEXP c_arg__x);
 SEXP savvy_rs_plus__ffi(SEXP c_arg__x, SEXP c_arg__y, SEXP c_arg__times);
+SEXP savvy_rs_plus_any__ffi(SEXP c_arg__x, SEXP c_arg__y);
 SEXP savvy_rs_register_for__ffi(SEXP c_arg__package);
 SEXP savvy_rs_register_if__ffi(SEXP c_arg__fails);
 SEXP savvy_rs_rotated__ffi(SEXP c_arg__b, SEXP c_arg__c, SEXP c_arg__scale);

@@ -89,6 +89,16 @@ fn sum_of(
     cx.program(x.sum(..) + y.sum(..))
 }
 
+/// `x + y` of arrays of any shape.
+#[dispatch_family(r_export)]
+fn plus_any(
+    cx: &CompileCx,
+    #[dynamic(dtype = f32, shape = [..])] x: Value,
+    #[dynamic(dtype = f32, shape = shape(x))] y: Value,
+) -> Result<Program> {
+    cx.program(x + y)
+}
+
 /// An array as it is, where the dtype and the rank are of choice.
 #[dispatch_family(r_export)]
 fn same_vector(

@@ -28,6 +28,8 @@ dispatch_r::export!(crate::Swap as "swap" = savvy_rs_swap__ffi(x: array, y: arra
 
 dispatch_r::export!(crate::SumOf as "sum_of" = savvy_rs_sum_of__ffi(x: array, y: array));
 
+dispatch_r::export!(crate::PlusAny as "plus_any" = savvy_rs_plus_any__ffi(x: array, y: array));
+
 dispatch_r::export!(crate::SameVector as "same_vector" = savvy_rs_same_vector__ffi(x: array));
 
 dispatch_r::export!(crate::SameMatrix as "same_matrix" = savvy_rs_same_matrix__ffi(x: array));
@@ -272,6 +274,7 @@ fn with_functions<T>(run: impl FnOnce(&[&dyn Function]) -> T) -> T {
         family::function::<crate::SumAndDouble>(),
         family::function::<crate::Swap>(),
         family::function::<crate::SumOf>(),
+        family::function::<crate::PlusAny>(),
         family::function::<crate::SameVector>(),
         family::function::<crate::SameMatrix>(),
         family::function::<crate::NextInteger>(),
