@@ -15,8 +15,7 @@
 #' * `copy`: whether the data may be copied, `"if_needed"`, `"never"` or `"always"`.
 #'
 #' [dispatch()] knows the path and `copy` only. The function gives one of these:
-#' * a logical, integer, double, `integer64` or complex vector or array; a vector without `dim` counts as one-dimensional. Of the
-#'   last two [dispatch()] takes views only;
+#' * a logical, integer, double, `integer64` or complex vector or array; a vector without `dim` counts as one-dimensional;
 #' * a [buffer][pjrt_buffer()] or an [AnvlArray];
 #' * a [view][host_view()] of where the data lies.
 #'

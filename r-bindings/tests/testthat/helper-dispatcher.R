@@ -6,7 +6,7 @@ anvl <- function(x, dtype = NULL, device = NULL) {
 cpu <- function() pjrt_device("cpu:0")
 
 mlir_type <- function(dtype, shape) {
-  element <- switch(dtype, bool = "i1", dtype)
+  element <- switch(dtype, bool = "i1", c64 = "complex<f32>", c128 = "complex<f64>", dtype)
   paste0("tensor<", paste0(shape, rep("x", length(shape)), collapse = ""), element, ">")
 }
 

@@ -186,8 +186,30 @@ test_that("what is no array is an error that names converter and argument", {
   refused(list(1), "gave a list of length 1")
   refused("a", "gave a string")
   refused(sum, "gave a function")
-  refused(1i, "got a complex value, given by the converter `D`", "type")
   refused(c(1L, NA), "`x`", "value")
+})
+
+test_that("what converters may give and `dispatch()` takes from nobody else is brought to the device", {
+  clear()
+  e <- echo()
+  x <- sequence(2, "a")
+  run <- function(value) {
+    with_converter("a", function(x, expected) value, values(dispatch(e$d, list(x, 1)))[[1]], description = "D")
+  }
+  expect_identical(run(c(1 + 2i, NA)), array(c(1 + 2i, NA)))
+  expect_identical(run(matrix(1:4 + 0i, 2)), matrix(1:4 + 0i, 2))
+  wide <- bit64::as.integer64("9007199254740993") + 0:2
+  expect_identical(c(run(wide)), c(wide))
+  told <- lapply(e$infos(), function(info) info$avals[[1]][c("dtype", "shape")])
+  expect_identical(told, list(
+    list(dtype = "c128", shape = 2L), list(dtype = "c128", shape = c(2L, 2L)), list(dtype = "i64", shape = 3L)
+  ))
+  expect_identical(c(run(wide + 1L)), c(wide + 1L))
+  expect_identical(compiles(e$d), 3L)
+  expect_fault(run(bit64::as.integer64(c(1, NA))), "value", "NA as element 2, given by the converter `D`", "[[1]]")
+  expect_fault(with_copy("never", run(1i)), "converter", "it may not copy", "[[1]]")
+  d <- leaves_of()
+  with_converter("a", function(x, expected) 1i, expect_fault(dispatch(d, list(x)), "type", "got a complex value", "[[1]]"))
 })
 
 test_that("an error in a converter names it and the argument, and leaves all as it was", {

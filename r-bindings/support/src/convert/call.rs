@@ -57,6 +57,11 @@ impl Converted {
         Converted { value, converter, is_scalar: false, view }
     }
 
+    /// The same with a value that was made of that of the converter.
+    pub fn in_place(self, value: Root) -> Converted {
+        Converted { value, ..self }
+    }
+
     /// The view that the value was made of, or `NULL`.
     pub(super) fn view(&self) -> SEXP {
         self.view.as_ref().map_or_else(nil, Root::get)

@@ -13,12 +13,14 @@ use super::wrong::{Wrong, path_text};
 use crate::anvl::strings;
 use crate::client;
 use crate::convert::{Converted, Given, Purpose, convert_for, none_for};
-use crate::data::{elements, list_names};
+use crate::data::{Data, Type, elements, list_names};
 use crate::fault::{Fault, Result};
 use crate::ffi::*;
+use crate::given::host_dtype;
 use crate::root::Root;
 use crate::tree::{NodeKind, node_kind};
 use crate::unwind::check_stack;
+use crate::upload::{Check, upload_data};
 use crate::{anvl, buffer};
 
 /// Lists, and which of their elements, from the outside.
@@ -46,7 +48,8 @@ impl Call<'_> {
         let scope = self.dispatcher.scope();
         let expected = Expected::new(&path);
         // What another backend does with an array only its callback knows: a view is read for it.
-        let purpose = Purpose { wants_data: !self.dispatcher.backend_is_pjrt(), ..Purpose::default() };
+        let is_pjrt = self.dispatcher.backend_is_pjrt();
+        let purpose = Purpose { wants_data: !is_pjrt, ..Purpose::default() };
         let mut place = || self.device_of_arrays();
         let made = convert_for(x, &expected, purpose, &mut place, scope).map_err(Wrong::fault)?;
         let Some(is) = made else {
@@ -54,16 +57,33 @@ impl Call<'_> {
             let why = none_for(x, scope).map_err(Wrong::fault)?;
             return Err(wrong.got_too(&why));
         };
-        let value = is.get();
+        let (value, mut brought) = (is.get(), None);
         let read = match is.given(|| path.clone()).map_err(Wrong::fault)? {
-            Given::Buffer if self.dispatcher.backend_is_pjrt() => self.buffer(value),
+            Given::Buffer if is_pjrt => self.buffer(value),
             Given::Buffer => Err(self.refused(value).got_too(", which is of backend \"pjrt\"")),
             Given::Array(data, backend) => self.array(value, data, backend),
+            // A key has no word for these, but for the buffers that they become.
+            Given::Data(data, shape) if is_pjrt && matches!(data.kind(), Type::Integer64 | Type::Complex) => {
+                let buffer = self.bring(data, &shape, &path);
+                let buffer = buffer.map_err(|fault| Wrong::fault(is.blame(fault, &path)))?;
+                self.buffer(brought.insert(buffer).get())
+            }
             Given::Data(_, shape) => self.converted_data(value, &shape),
         };
         read.map_err(|wrong| wrong.got_too(&format!(", given by the converter `{}`", is.name())))?;
+        let is = match brought {
+            Some(buffer) => is.in_place(buffer),
+            None => is,
+        };
         self.converted.push(At { leaf, is });
         Ok(())
+    }
+
+    /// A buffer of data of R, at the dtype that has all its values.
+    fn bring(&self, data: Data<'_>, shape: &[i64], path: &str) -> Result<Root> {
+        let device = self.device_of_arrays()?;
+        let array = upload_data(data, host_dtype(&data), shape, device, Check::Wrong, path)?;
+        Root::new(buffer::wrap(array)?)
     }
 
     /// Data of R: as an argument of its own, but that a vector without dimensions has one.
