@@ -412,7 +412,9 @@ test_that("a predicate that gives no flag, or fails, is an error", {
   clear()
   d <- leaves_of()
   register_converter(NULL, ones, description = "D", predicate = function(x) NA)
-  expect_fault(dispatch(d, list("a")), "converter", "the predicate of the converter `D` gives neither TRUE nor FALSE")
+  neither <- "the predicate of the converter `D` gives neither TRUE nor FALSE"
+  expect_fault(dispatch(d, list("a")), "converter", neither, "[[1]]")
+  expect_fault(pjrt_buffer("a"), "converter", neither, "data")
   remove_converter("D")
   register_converter(NULL, ones, description = "D", predicate = function(x) stop("bad luck"))
   fault <- expect_fault(

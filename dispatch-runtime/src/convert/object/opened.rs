@@ -51,6 +51,7 @@ impl<'a> Opened<'a> {
     /// write into the array, where that was not known when the object was converted.
     pub fn shares(&self, dtype: DType, client: Client, donated: bool, path: &str) -> Result<bool> {
         let waits = self.policy == CopyPolicy::Never;
+        // What may change meanwhile is copied wherever it may be: nothing else has to be found out.
         if !waits && !self.described.is_immutable() {
             return Ok(false);
         }

@@ -125,16 +125,17 @@ impl Native {
     ///
     /// The class or the description is empty, a text has a NUL, or the scope is not the name of a package.
     pub fn register(self) -> Result<u64> {
-        let text = |text: &str| {
-            CString::new(text).map_err(|_| Fault::argument("value", "class", "texts without NUL", "another"))
+        let text = |name: &'static str, text: &str| {
+            let wrong = |_| Fault::argument("value", name, "a text without NUL", format!("{text:?}"));
+            CString::new(text).map_err(wrong)
         };
         let (class, predicate) = match self.rule {
-            Rule::Class(class) => (Some(text(&class)?), None),
+            Rule::Class(class) => (Some(text("class", &class)?), None),
             Rule::Predicate(predicate) => (None, Some(predicate)),
         };
-        let description = text(&self.description)?;
-        let package = self.package.as_deref().map(text).transpose()?;
-        let scope = self.scope.as_deref().map(text).transpose()?;
+        let description = text("description", &self.description)?;
+        let package = self.package.as_deref().map(|package| text("package", package)).transpose()?;
+        let scope = self.scope.as_deref().map(|scope| text("scope", scope)).transpose()?;
         let pointer = |text: &Option<CString>| text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
         let (has_back, has_predicate) = (self.way_back.is_some(), predicate.is_some());
         let functions = Box::new(Functions { way_in: self.way_in, way_back: self.way_back, predicate });

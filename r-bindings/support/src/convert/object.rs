@@ -1,6 +1,6 @@
 //! An object of R that a converter is looked for.
 
-use dispatch_runtime::convert::Subject;
+use dispatch_runtime::convert::{Expected, Subject};
 use smallvec::SmallVec;
 
 use super::functions::Function;
@@ -99,10 +99,9 @@ impl Subject<Converter> for Object<'_> {
             Ok(Some(answer)) => Ok(answer),
             Ok(None) => {
                 let description = Function::description(converter.list);
-                Err(self.carry(Fault::new(
-                    "converter",
-                    format!("the predicate of the converter `{description}` gives neither TRUE nor FALSE"),
-                )))
+                let why =
+                    format!("the predicate of the converter `{description}` gives neither TRUE nor FALSE");
+                Err(self.carry(Expected::new(self.path).error(why).into()))
             }
             Err(fault) => Err(self.carry(fault)),
         }
