@@ -119,19 +119,22 @@ pub fn with_article(noun: &str) -> String {
 /// What an array is to be: `f32[2,3]`.
 #[cold]
 pub fn aval(aval: &Aval) -> String {
-    let sizes: Vec<String> = aval.shape().iter().map(ToString::to_string).collect();
-    format!("{}[{}]", aval.dtype(), sizes.join(","))
+    format!("{}[{}]", aval.dtype(), first(aval.shape(), ","))
 }
 
-/// `(2, 3)`: a shape as it is given in R. What is taken for a shape by mistake may have millions of sizes: then only the first
-/// are told.
+/// `(2, 3)`: a shape as it is given in R.
 #[cold]
 pub fn sizes(shape: &[i64]) -> String {
+    format!("({})", first(shape, ", "))
+}
+
+/// The sizes of a shape. What is taken for one by mistake may have millions of them: then only the first are told.
+pub(crate) fn first(shape: &[i64], between: &str) -> String {
     const MOST: usize = 32;
     let shown = if shape.len() > MOST { &shape[..MOST / 4] } else { shape };
     let mut sizes: Vec<String> = shown.iter().map(ToString::to_string).collect();
     if shown.len() < shape.len() {
         sizes.push(format!("... {} in all", shape.len()));
     }
-    format!("({})", sizes.join(", "))
+    sizes.join(between)
 }

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use crate::convert::{Converted, Purpose, convert_for};
 use crate::data::Data;
+use crate::describe;
 use crate::fault::Result;
 use crate::ffi::*;
 use crate::given::{array_of, converted_data, host_dtype};
@@ -76,5 +77,5 @@ pub(crate) fn in_own_dtype(data: Data<'_>, shape: &[i64], path: &str, device: De
 
 /// `[2, 3]`
 fn sizes(shape: &[i64]) -> String {
-    format!("{shape:?}")
+    format!("[{}]", describe::first(shape, ", "))
 }

@@ -153,3 +153,14 @@ test_that("what describes a file wrongly is refused by name", {
   expect_identical(dim(mmap_array(path, "c64", 0, offset = 4)), 0L)
   expect_fault(with_copy("maybe", 1), "value", "got \"maybe\"", "policy")
 })
+
+test_that("of a shape with very many sizes a message tells the first", {
+  many <- array(1, rep(1L, 100000L))
+  one <- pjrt_skeleton("func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> { return %x : tensor<1xf32> }")
+  for (fault in list(
+    giving(many, expect_fault(run(one, object), "converter", "gave shape [1,1,1,1,1,1,1,1,... 100000 in all], expected")),
+    expect_fault(run(one, many), "shape", "got [1, 1, 1, 1, 1, 1, 1, 1, ... 100000 in all]", "x")
+  )) {
+    expect_lt(nchar(conditionMessage(fault)), 400L)
+  }
+})

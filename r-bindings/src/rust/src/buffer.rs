@@ -51,7 +51,7 @@ fn rs_buffer_same(
         }
         if let Some(shape) = arg(&shape, "shape").optional().map(Arg::shape).transpose()? {
             if shape != array.shape() {
-                return differs("shape", sizes(&shape), sizes(array.shape()));
+                return differs("shape", describe::sizes(&shape), describe::sizes(array.shape()));
             }
         }
         if !arg(&device, "device").is_null() {
@@ -62,12 +62,6 @@ fn rs_buffer_same(
         }
         Ok(data.0)
     })
-}
-
-/// `(2, 3)`
-fn sizes(shape: &[i64]) -> String {
-    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    format!("({})", sizes.join(", "))
 }
 
 /// A buffer of raw bytes.
@@ -86,7 +80,12 @@ fn rs_buffer_of_bytes(
         let device = read_device(arg(&device, "device"))?;
         let bytes = arg(&data, "data").bytes()?;
         let Some(aval) = Aval::try_new(dtype, &shape) else {
-            return Err(Fault::argument("shape", "shape", "one with fewer elements", sizes(&shape)));
+            return Err(Fault::argument(
+                "shape",
+                "shape",
+                "one with fewer elements",
+                describe::sizes(&shape),
+            ));
         };
         if aval.size_bytes() != bytes.len() {
             let expected = format!("{} bytes for this dtype and shape", aval.size_bytes());

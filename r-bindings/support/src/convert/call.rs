@@ -349,8 +349,7 @@ fn check_shape(shape: &[i64], expected: &Expected<'_>, converter: &str) -> Resul
     if fits {
         return Ok(());
     }
-    let sizes: Vec<String> = shape.iter().map(i64::to_string).collect();
-    Err(wrong(expected, converter, &format!("shape [{}]", sizes.join(","))))
+    Err(wrong(expected, converter, &format!("shape [{}]", describe::first(shape, ","))))
 }
 
 #[cold]
