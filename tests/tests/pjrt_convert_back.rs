@@ -3,9 +3,10 @@
 mod plugin;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 
 use dispatch_runtime::convert::{Converter, Converters, Described, Expected, Out, OutInfo};
+use dispatch_runtime::ffi::{self, Buffer, BufferMut};
 use dispatch_runtime::prelude::*;
 use plugin::client;
 
@@ -153,4 +154,47 @@ fn where_one_result_cannot_be_written_back_none_is() {
     let error = both.call(converters.object(&a), converters.object(&b), false).unwrap_err();
     assert_eq!(error.to_string(), "argument `b`: the converter `parts` failed: it was closed");
     assert_eq!(all(&floats), [4.0, 6.0, 8.0, 10.0, 4.0, 5.0, 6.0, 7.0]);
+}
+
+/// Fails, whatever it is given.
+#[ffi_handler(target = "back_fails")]
+fn fails(#[arg(shape = [n])] x: Buffer<f32>, #[ret(shape = [n])] mut out: BufferMut<f32>) -> ffi::Result<()> {
+    out.copy_from_slice(&x);
+    Err(ffi::Error::data_loss("the tape broke"))
+}
+
+#[dispatch_family]
+fn failing(cx: &CompileCx, #[dynamic(dtype = f32, shape = [n], write_back)] x: Value) -> Result<Program> {
+    let aval = x.aval();
+    cx.program(cx.call(&FAILS, &[&x], aval))
+}
+
+/// Counts the results that came back, and looks at none.
+struct Count([f32; 4], AtomicUsize);
+
+struct Counts;
+
+impl Converter<Count> for Counts {
+    fn convert_in<'a>(&self, count: &'a Count, _: &Expected<'_>) -> Result<Described<'a>> {
+        Ok(Described::borrowed(HostView::new(&count.0, &[4])?))
+    }
+
+    fn gives_back(&self) -> bool {
+        true
+    }
+
+    fn convert_out(&self, _: &Array, count: &Count, _: &OutInfo<'_>) -> Result<Out> {
+        count.1.fetch_add(1, SeqCst);
+        Ok(Out::Written)
+    }
+}
+
+#[test]
+fn nothing_is_written_back_where_the_computation_has_failed() {
+    let converters = Converters::new();
+    converters.register_type("counts", Counts).unwrap().keep();
+    let count = Count([1.0; 4], AtomicUsize::new(0));
+    let error = Failing::new(&client()).call(converters.object(&count)).unwrap_err();
+    assert!(error.to_string().contains("the tape broke"), "{error}");
+    assert_eq!(count.1.load(SeqCst), 0);
 }
