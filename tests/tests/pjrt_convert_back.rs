@@ -156,27 +156,30 @@ fn where_one_result_cannot_be_written_back_none_is() {
     assert_eq!(all(&floats), [4.0, 6.0, 8.0, 10.0, 4.0, 5.0, 6.0, 7.0]);
 }
 
-/// Fails, whatever it is given.
+/// Fails after a while, whatever it is given.
 #[ffi_handler(target = "back_fails")]
 fn fails(#[arg(shape = [n])] x: Buffer<f32>, #[ret(shape = [n])] mut out: BufferMut<f32>) -> ffi::Result<()> {
     out.copy_from_slice(&x);
+    std::thread::sleep(std::time::Duration::from_millis(100));
     Err(ffi::Error::data_loss("the tape broke"))
 }
 
 #[dispatch_family]
 fn failing(cx: &CompileCx, #[dynamic(dtype = f32, shape = [n], write_back)] x: Value) -> Result<Program> {
+    // So much to compute that the call has returned before the handler does.
+    let x = (0..4).fold(x, |x, _| (x * 2.0 + 1.0).sin());
     let aval = x.aval();
     cx.program(cx.call(&FAILS, &[&x], aval))
 }
 
 /// Counts the results that came back, and looks at none.
-struct Count([f32; 4], AtomicUsize);
+struct Count(Vec<f32>, [i64; 1], AtomicUsize);
 
 struct Counts;
 
 impl Converter<Count> for Counts {
     fn convert_in<'a>(&self, count: &'a Count, _: &Expected<'_>) -> Result<Described<'a>> {
-        Ok(Described::borrowed(HostView::new(&count.0, &[4])?))
+        Ok(Described::borrowed(HostView::new(&count.0, &count.1)?))
     }
 
     fn gives_back(&self) -> bool {
@@ -184,7 +187,7 @@ impl Converter<Count> for Counts {
     }
 
     fn convert_out(&self, _: &Array, count: &Count, _: &OutInfo<'_>) -> Result<Out> {
-        count.1.fetch_add(1, SeqCst);
+        count.2.fetch_add(1, SeqCst);
         Ok(Out::Written)
     }
 }
@@ -193,8 +196,8 @@ impl Converter<Count> for Counts {
 fn nothing_is_written_back_where_the_computation_has_failed() {
     let converters = Converters::new();
     converters.register_type("counts", Counts).unwrap().keep();
-    let count = Count([1.0; 4], AtomicUsize::new(0));
+    let count = Count(vec![1.0; 10_000], [10_000], AtomicUsize::new(0));
     let error = Failing::new(&client()).call(converters.object(&count)).unwrap_err();
     assert!(error.to_string().contains("the tape broke"), "{error}");
-    assert_eq!(count.1.load(SeqCst), 0);
+    assert_eq!(count.2.load(SeqCst), 0);
 }
