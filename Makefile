@@ -109,7 +109,7 @@ check: ## check-r, short forms of test-plugins and sanitize
 	@$(MAKE) sanitize SHORT=1
 
 .PHONY: sanitize
-sanitize: ## the cache and the converters under loom, the runtime and the R package under AddressSanitizer and valgrind, where installed
+sanitize: ## loom, AddressSanitizer, valgrind and callgrind on the runtime and the R package, where installed
 	@scripts/setup r
 	@SHORT=$(SHORT) scripts/sanitize $(locked)
 

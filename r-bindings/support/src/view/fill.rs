@@ -12,6 +12,8 @@ use crate::upload;
 /// dimension, those of each call in R's order. `start` is the place of the first of them, or the first row, counted from 1,
 /// which has to be the next one: data can be read once, and none is left out. How many elements are filled in now.
 pub fn fill(view: Arg<'_>, values: Arg<'_>, start: Arg<'_>, rows: bool) -> Result<usize> {
+    // First of all, since R may run code of others to make the elements.
+    let data = Data::of(values)?;
     let view_name = view.name();
     let view = view.handle::<View>()?;
     let (Some(Filled { count, rows: by_rows }), Region::Memory(memory)) = (&view.filled, &view.region) else {
@@ -26,7 +28,6 @@ pub fn fill(view: Arg<'_>, values: Arg<'_>, start: Arg<'_>, rows: bool) -> Resul
         let text = |rows| if rows { "rows" } else { "elements in R's order" };
         return Err(Fault::argument("value", "rows", format!("{} as before", text(!rows)), text(rows)));
     }
-    let data = Data::of(values)?;
     if data.len() > all - done {
         let expected = format!("at most {} elements, which is what is left of {all}", all - done);
         return Err(Fault::argument("value", values.name(), expected, data.len()));
@@ -48,12 +49,11 @@ pub fn fill(view: Arg<'_>, values: Arg<'_>, start: Arg<'_>, rows: bool) -> Resul
         }
     }
     check_type(&data, view.dtype, values)?;
-    upload::check(&data, view.dtype, values.name())?;
-    // R may run code of others to make the elements of a vector in a compact form: nobody else fills the view meanwhile.
+    // Also later, if they are those of a vector in a compact form: nobody else fills the view meanwhile.
     view.is_finished.set(true);
     // SAFETY: the memory has room for all elements of the shape, and is written to on this thread only. Rows follow each
     // other in it.
-    let placed = unsafe {
+    let placed = upload::check(&data, view.dtype, values.name()).and_then(|()| unsafe {
         if rows {
             let mut part = view.shape.clone();
             if let Some(first) = part.first_mut() {
@@ -63,7 +63,7 @@ pub fn fill(view: Arg<'_>, values: Arg<'_>, start: Arg<'_>, rows: bool) -> Resul
         } else {
             upload::place(data, view.dtype, memory.data(), &view.shape, done)
         }
-    };
+    });
     view.is_finished.set(false);
     placed?;
     by_rows.set(rows);
